@@ -1,0 +1,52 @@
+# Each target builds what it needs into .venv, which git ignores. CONTRIBUTING.md has them on a page.
+PYTHON ?= python3
+RUN = .venv/bin/python -P
+PIP = .venv/bin/python -m pip --disable-pip-version-check --quiet
+SOURCES = meson.build meson.options pyproject.toml $(shell find lucid_erfinv -type f -not -name '*.pyc')
+
+.PHONY: demo test test-all test-builds lint bench sweep clean
+
+demo: .venv/demo
+	$(RUN) -m lucid_erfinv sweep
+
+test: .venv/test
+	$(RUN) -m pytest
+
+test-all: .venv/test
+	$(RUN) -m pytest -m "exhaustive or not exhaustive"
+
+# The tests again on other builds: baseline alone, from the sdist, by clang, under the sanitizers.
+test-builds: .venv/test
+	sh tests/builds.sh .venv
+
+lint: .venv/lint
+	sh tests/lint.sh .venv
+
+bench: .venv/bench
+	.venv/bin/python bench/speed.py
+
+sweep: .venv/bench
+	.venv/bin/python bench/accuracy.py
+
+clean:
+	rm -rf .venv build dist
+
+# What the machine must have, each told in a line.
+.venv/bin/python:
+	@for c in $${CC:-cc} gcc clang none; do command -v $$c > /dev/null && break; done; test $$c != none || \
+	  { echo "a C compiler is missing: on Debian, apt install gcc"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || \
+	  { echo "Python's venv is missing: on Debian, apt install python3-venv"; exit 1; }
+	@$(PYTHON) -c 'import os, sys, sysconfig as s; sys.exit(not os.path.exists(s.get_path("include") + "/Python.h"))' || \
+	  { echo "Python's C headers are missing: on Debian, apt install python3-dev"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/demo: .venv/bin/python $(SOURCES)
+	$(PIP) install ".[sweep]"
+	@touch $@
+
+.venv/test .venv/bench .venv/lint: .venv/%: .venv/bin/python $(SOURCES)
+	$(PIP) install ".[$*]"
+	@touch $@

@@ -1,0 +1,21 @@
+"""The inverse error function for NumPy arrays, correctly rounded."""
+
+try:
+    from ._ufunc import __version__, erfinv, erfinv_into, get_num_threads, set_num_threads
+except ModuleNotFoundError as error:
+    if error.name != "lucid_erfinv._ufunc":
+        raise
+    raise ImportError(
+        "lucid_erfinv's compiled module is missing: this is the source folder; "
+        "change to another one, or run `python -P`"
+    ) from error
+from .config import show_config
+
+__all__ = [
+    "__version__",
+    "erfinv",
+    "erfinv_into",
+    "get_num_threads",
+    "set_num_threads",
+    "show_config",
+]

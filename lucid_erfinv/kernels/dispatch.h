@@ -1,0 +1,38 @@
+/* The chosen kernels, and how callers run them.  SPDX-License-Identifier: MIT */
+#ifndef LUCID_DISPATCH_H
+#define LUCID_DISPATCH_H
+
+#include "erfinv.h"
+
+enum lucid_type { LUCID_F64, LUCID_F32, LUCID_F16, LUCID_BF16, LUCID_TYPES };
+
+struct lucid_level {
+    const char *name;
+    int (*usable)(void);
+    lucid_kernel_f64 *erfinv_f64;
+    lucid_kernel_f32 *erfinv_f32;
+};
+
+/* One function, one element type, at one level. */
+struct lucid_op {
+    enum lucid_type type;
+    union {
+        lucid_kernel_f64 *f64;
+        lucid_kernel_f32 *f32;
+        lucid_kernel_u16 *u16;
+    } kernel;
+};
+
+/* The levels that were built, the best last.  baseline comes first and is always usable. */
+extern const struct lucid_level *const lucid_levels;
+extern const size_t lucid_level_count;
+
+struct lucid_op lucid_erfinv_op(const struct lucid_level *level, enum lucid_type type);
+
+/* n elements, `step` bytes from one to the next; y may be x with the same step, no other overlap.
+ * Runs in the default floating-point environment whatever the caller's is, then raises the
+ * result's flags in the caller's.  Long contiguous arrays go over the worker threads. */
+void lucid_run(const struct lucid_op *op, const char *x, ptrdiff_t x_step, char *y,
+               ptrdiff_t y_step, size_t n);
+
+#endif

@@ -1,0 +1,225 @@
+/* erfinv, binary32, correctly rounded: 16 lanes of AVX-512, coefficients by permutation.
+ * SPDX-License-Identifier: MIT
+ * Four segments per binade of w = 1 - |x|, degree 6, in binary32, give y + low from 0 to 2^-29 * y
+ * below the result; a lane is open where these limits round apart.  Lanes of the far tail, the
+ * last floats below 1, tiny ones and special values are done 64 at a time where many of them
+ * come together.  docs/accuracy-f32.md. */
+#include "erfinv_f32_second.h"
+
+#include <immintrin.h>
+
+#define SIGN 0x80000000u
+#define QUIET 0x00400000u
+#define INFINITE 0x7f800000u
+#define SMALLEST_NORMAL 0x00800000u
+#define ONE 0x3f800000u
+#define TINY 0x08000000u /* 2^-111: no step underflows from here on */
+#define TINY_BITS 0x78000000u
+#define FAR_TAIL 0x3f7ec000u    /* 1 - 5/4 * 2^-8 */
+#define LIMIT 0x1.fdcp-1f         /* 1 - 9/8 * 2^-8, in the segment of NaN */
+#define TABLE_BREAK 0x3f7ff800u /* 1 - 2^-13 */
+
+enum { VECTORS = 4, GROUP = 16 * VECTORS, MANY = 8 };
+
+typedef const float table[8][32];
+
+static inline __m512i all(uint32_t pattern) {
+    return _mm512_set1_epi32((int)pattern);
+}
+
+static inline __m512i bits(__m512 v) {
+    return _mm512_castps_si512(v);
+}
+
+static inline __m512 floats(__m512i v) {
+    return _mm512_castsi512_ps(v);
+}
+
+/* a <= |x| < b, as patterns, of the lanes in k. */
+static inline __mmask16 between(__mmask16 k, __m512i x, uint32_t a, uint32_t b) {
+    return _mm512_mask_cmplt_epu32_mask(k, _mm512_sub_epi32(x, all(a)), all(b - a));
+}
+
+/* The permutation overwrites its first table, and a copy from memory costs none of the units
+ * that are busy: the address is hidden, so that no compiler copies a register instead. */
+static inline __m512 pick(const float line[32], __m512i index) {
+    const float *first = line;
+    __asm__ volatile("" : "+r"(first));
+    return _mm512_permutex2var_ps(_mm512_loadu_ps(first), index, _mm512_loadu_ps(line + 16));
+}
+
+/* r = erfinv(x) where the rounding is sure, x elsewhere; sure[v] has a bit for each of the former
+ * lanes.  Segments from |x| = `limit` on are left out.  Step by step for all vectors, so that
+ * their latencies overlap. */
+static inline __attribute__((always_inline)) void quick(table t, float limit, const float *x,
+                                                        __m512 *r, __mmask16 *sure) {
+    __m512 a[VECTORS], h[VECTORS], u[VECTORS], high[VECTORS], low[VECTORS];
+    __m512i segment[VECTORS];
+#define EACH for (int v = 0; v < VECTORS; v++)
+    /* min(|x|, limit), and limit for a NaN */
+    EACH a[v] = _mm512_range_ps(_mm512_loadu_ps(x + 16 * v), _mm512_set1_ps(limit), 0xa);
+    EACH segment[v] =
+        _mm512_srli_epi32(bits(_mm512_sub_ps(_mm512_set1_ps(0x1.fffffep-1f), a[v])), 21);
+    EACH h[v] = _mm512_sub_ps(a[v], pick(t[0], segment[v])); /* exact */
+    EACH u[v] = pick(t[7], segment[v]);
+    for (int k = 6; k >= 3; k--)
+        EACH u[v] = _mm512_fmadd_ps(u[v], h[v], pick(t[k], segment[v]));
+    EACH u[v] = _mm512_fmadd_ps(u[v], h[v], _mm512_set1_ps(lucid_f32_permute_c1_low));
+    EACH {
+        /* y0 + h * (c1 + u) as high + low; y0 - high is exact. */
+        __m512 y0 = pick(t[1], segment[v]), c1 = pick(t[2], segment[v]);
+        high[v] = _mm512_fmadd_ps(h[v], c1, y0);
+        low[v] = _mm512_fmadd_ps(h[v], c1, _mm512_sub_ps(y0, high[v]));
+        low[v] = _mm512_fmadd_ps(h[v], u[v], low[v]);
+    }
+    EACH {
+        __m512 below = _mm512_add_ps(high[v], low[v]);
+        __m512 above = _mm512_fmadd_ps(high[v], _mm512_set1_ps(0x1p-29f), low[v]);
+        sure[v] = _mm512_test_epi32_mask(bits(a[v]), all(TINY_BITS));
+        above = _mm512_add_ps(high[v], above);
+        sure[v] = _mm512_mask_cmp_ps_mask(sure[v], above, below, _CMP_EQ_OQ);
+        __m512i in = _mm512_loadu_si512(x + 16 * v);
+        r[v] = floats(_mm512_mask_ternarylogic_epi32(in, sure[v], bits(below), all(SIGN), 0xec));
+    }
+#undef EACH
+}
+
+/* |x| < 2^-111, where erfinv(x) = x * sqrt(pi)/2 * (1 + 2^-222), in double. */
+static unsigned tiny_lanes(float *y, uint64_t lanes) {
+    __m512d scale = _mm512_set1_pd(0x1.c5bf891b4ef6bp-1);
+    unsigned underflow = 0;
+    for (; lanes; lanes >>= 8, y += 8) {
+        __m256 x = _mm256_loadu_ps(y);
+        __m256 r = _mm512_cvtpd_ps(_mm512_mul_pd(_mm512_cvtps_pd(x), scale));
+        _mm256_mask_storeu_ps(y, (__mmask8)lanes, r);
+        __m256i a = _mm256_slli_epi32(_mm256_castps_si256(r), 1);
+        __m256i zero_last = _mm256_sub_epi32(a, _mm256_set1_epi32(1));
+        underflow |= _mm256_mask_cmplt_epu32_mask(
+            (__mmask8)lanes, zero_last, _mm256_set1_epi32((int)(2 * SMALLEST_NORMAL - 1)));
+    }
+    return underflow ? LUCID_UNDERFLOW : 0;
+}
+
+/* |x| > 1 or NaN */
+static unsigned outside_lanes(float *y, uint64_t lanes) {
+    unsigned invalid = 0;
+    for (; lanes; lanes >>= 16, y += 16) {
+        __mmask16 k = (__mmask16)lanes;
+        __m512i x = bits(_mm512_loadu_ps(y)), a = bits(_mm512_abs_ps(floats(x)));
+        __mmask16 nan = between(k, a, INFINITE + 1, SIGN);
+        __m512i r = _mm512_mask_or_epi32(all(INFINITE | QUIET), nan, x, all(QUIET));
+        _mm512_mask_storeu_ps(y, k, floats(r));
+        invalid |= (k & ~nan) | _mm512_mask_testn_epi32_mask(nan, a, all(QUIET));
+    }
+    return invalid ? LUCID_INVALID : 0;
+}
+
+/* 1 - 2^-13 <= |x| <= 1 */
+static unsigned last_lanes(float *y, uint64_t lanes) {
+    unsigned one = 0;
+    for (; lanes; lanes >>= 16, y += 16) {
+        __mmask16 k = (__mmask16)lanes;
+        __m512i x = bits(_mm512_loadu_ps(y));
+        __m512i steps = _mm512_sub_epi32(all(ONE), _mm512_andnot_si512(all(SIGN), x));
+        __m512 r = _mm512_mask_i32gather_ps(floats(x), k, steps, lucid_f32_last, 4);
+        r = floats(_mm512_ternarylogic_epi32(x, bits(r), all(SIGN), 0xec));
+        _mm512_mask_storeu_ps(y, k, r);
+        one |= _mm512_mask_testn_epi32_mask(k, steps, steps);
+    }
+    return one ? LUCID_DIVIDE : 0;
+}
+
+static inline uint64_t gather_masks(uint64_t masks, __mmask16 k, int v) {
+    return masks | (uint64_t)k << (16 * v);
+}
+
+/* Does the lanes `open` of y, which hold x, except those whose rounding only is in doubt, which
+ * it returns. */
+static __attribute__((noinline)) uint64_t special(float *y, uint64_t open, unsigned *flags) {
+    uint64_t far = 0, last = 0, small = 0, outside = 0;
+    for (int v = 0; v < VECTORS; v++) {
+        __mmask16 k = (__mmask16)(open >> (16 * v));
+        __m512 x = _mm512_loadu_ps(y + 16 * v);
+        __m512i a = bits(_mm512_abs_ps(x));
+        far = gather_masks(far, between(k, a, FAR_TAIL, TABLE_BREAK), v);
+        last = gather_masks(last, between(k, a, TABLE_BREAK, ONE + 1), v);
+        small = gather_masks(small, between(k, a, 0, TINY), v);
+        outside = gather_masks(outside, between(k, a, ONE + 1, SIGN), v);
+    }
+    open &= ~(last | small | outside);
+    if (far) {
+        __m512 r[VECTORS];
+        __mmask16 sure[VECTORS];
+        quick(lucid_f32_permute + 8, 1, y, r, sure);
+        for (int v = 0; v < VECTORS; v++) {
+            __mmask16 k = (__mmask16)(far >> (16 * v)) & sure[v];
+            _mm512_mask_storeu_ps(y + 16 * v, k, r[v]);
+            open &= ~gather_masks(0, k, v);
+        }
+    }
+    if (small)
+        *flags |= tiny_lanes(y, small);
+    if (outside)
+        *flags |= outside_lanes(y, outside);
+    if (last)
+        *flags |= last_lanes(y, last);
+    return open;
+}
+
+/* x and y hold a multiple of GROUP. */
+static unsigned block(const float *x, float *y, size_t n, size_t *second) {
+    uint16_t sure[LUCID_F32_BLOCK / 16];
+    struct open_lanes list;
+    unsigned flags = 0;
+    for (size_t i = 0; i < n; i += GROUP) {
+        __m512 r[VECTORS];
+        __mmask16 k[VECTORS];
+        quick(lucid_f32_permute, LIMIT, x + i, r, k);
+        for (size_t v = 0; v < VECTORS; v++) {
+            _mm512_storeu_ps(y + i + 16 * v, r[v]);
+            sure[i / 16 + v] = k[v];
+        }
+    }
+    list.count = 0;
+    for (size_t i = 0; i < n; i += GROUP) {
+        uint64_t open;
+        memcpy(&open, sure + i / 16, sizeof open);
+        open = ~open;
+        if (__builtin_popcountll(open) > MANY)
+            open = special(y + i, open, &flags);
+        list_open(&list, open, i);
+    }
+    if (list.count) {
+        *second += list.count;
+        flags |= do_open(&list, y);
+    }
+    return flags;
+}
+
+unsigned LUCID_NAME(lucid_erfinv_f32_permute)(const float *x, float *y, size_t n) {
+    if (n < FEW)
+        return lucid_erfinv_f32_scalar(x, y, n);
+    unsigned flags = 0;
+    size_t second = 0;
+    while (n >= GROUP) {
+        size_t now = n < LUCID_F32_BLOCK ? n / GROUP * GROUP : LUCID_F32_BLOCK;
+        flags |= block(x, y, now, &second);
+        x += now, y += now, n -= now;
+    }
+    if (n) {
+        float padded[GROUP];
+        uint64_t lanes = ((uint64_t)1 << n) - 1;
+        for (int v = 0; v < VECTORS; v++, lanes >>= 16) {
+            __m512 half = _mm512_set1_ps(0.5f);
+            _mm512_storeu_ps(padded + 16 * v,
+                             _mm512_mask_loadu_ps(half, (__mmask16)lanes, x + 16 * v));
+        }
+        flags |= block(padded, padded, GROUP, &second);
+        lanes = ((uint64_t)1 << n) - 1;
+        for (int v = 0; v < VECTORS; v++, lanes >>= 16)
+            _mm512_mask_storeu_ps(y + 16 * v, (__mmask16)lanes, _mm512_loadu_ps(padded + 16 * v));
+    }
+    if (second)
+        lucid_count(LUCID_F32_SECOND, second);
+    return flags;
+}

@@ -1,0 +1,143 @@
+/* erfinv, binary32, correctly rounded: 8 lanes of AVX2 or 4 of NEON, coefficients by row.
+ * SPDX-License-Identifier: MIT
+ * Eight segments per binade of w = 1 - |x|, degree 5, in binary32, give y + low from 0 to
+ * 2^-29 * y below the result; a lane is open where these limits round apart, and so are the
+ * last floats below 1, tiny ones and special values.  docs/accuracy-f32.md has the bounds. */
+#include "erfinv_f32_second.h"
+#include "vec_f32.h"
+
+#define SIGN 0x80000000u
+#define ONE 0x3f800000u
+#define SMALLEST_NORMAL 0x00800000u
+#define TABLE_BREAK 0x3f7ff800u /* 1 - 2^-13 */
+#define TINY 0x0d800000u     /* 2^-100: no step underflows from here on */
+#define FAR_TAIL 0x3f7ff000u /* 1 - 2^-12: the end of the rows */
+
+enum { VECTORS = 4, GROUP = VECTORS * LANES, MANY = GROUP / 4 };
+
+/* min(|x|, 1 - 2^-12): the last row, of NaN, is for the latter. */
+static inline vec limited(veci pattern) {
+    return floats(min_bits(pattern, broadcast_bits(FAR_TAIL)));
+}
+
+/* Offsets of the rows in bytes.  In a pass of its own: then the next one does not wait for its
+ * loads. */
+static inline void find_rows(const float *x, uint32_t *row, size_t n) {
+    for (size_t i = 0; i < n; i += LANES) {
+        vec a = limited(and(bits(load(x + i)), broadcast_bits(~SIGN)));
+        veci below_one = sub_bits(broadcast_bits(0x3f7fffffu), bits(sub(broadcast(0x1.fffffep-1f), a)));
+        store_bits(row + i, and(shift_right(below_one, 15), broadcast_bits(~31u)));
+    }
+}
+
+/* y = erfinv(x) where the rounding is sure, x elsewhere; the result has a bit for each of the
+ * former lanes.  Step by step for all vectors of a group, so that their latencies overlap. */
+static inline uint64_t quick(const float *x, const uint32_t *row, float *y) {
+    const float *table = lucid_f32_rows[0];
+    veci sign[VECTORS], pattern[VECTORS];
+    vec h[VECTORS], u[VECTORS], high[VECTORS], low[VECTORS], c[VECTORS][4];
+    uint64_t sure = 0;
+#define EACH for (int v = 0; v < VECTORS; v++)
+    EACH {
+        veci in = bits(load(x + v * LANES));
+        sign[v] = and(in, broadcast_bits(SIGN));
+        pattern[v] = sub_bits(in, sign[v]);
+        load_columns(table, row + v * LANES, c[v]);
+        h[v] = sub(limited(pattern[v]), c[v][0]); /* exact */
+        u[v] = mul_add(mul_add(c[v][1], h[v], c[v][2]), h[v], c[v][3]);
+    }
+    EACH {
+        load_columns(table + 4, row + v * LANES, c[v]);
+        /* y0 + h * (c1 + u) as high + low; y0 - high is exact. */
+        vec c1 = c[v][2], y0 = c[v][3];
+        u[v] = mul_add(mul_add(u[v], h[v], c[v][0]), h[v], c[v][1]);
+        high[v] = mul_add(h[v], c1, y0);
+        low[v] = mul_add(h[v], u[v], mul_add(h[v], c1, sub(y0, high[v])));
+    }
+    EACH {
+        vec below = add(high[v], low[v]);
+        vec above = add(high[v], mul_add(high[v], broadcast(0x1p-29f), low[v]));
+        /* Zeros are sure: pattern - 1 wraps. */
+        veci before = sub_bits(pattern[v], broadcast_bits(1));
+        veci k = equal_bits(max_bits(before, broadcast_bits(TINY - 1)), before);
+        k = and(k, equal(below, above));
+        store(y + v * LANES, floats(or(bits(choose(k, below, floats(pattern[v]))), sign[v])));
+        sure |= (uint64_t)lanes_of(k) << (v * LANES);
+    }
+#undef EACH
+    return sure;
+}
+
+/* Does those of the lanes `open` of y, which hold x, that are tiny or among the last floats below
+ * 1, and returns the others.  For data that are full of them. */
+static __attribute__((noinline)) uint64_t special(float *y, uint64_t open, unsigned *flags) {
+    uint64_t last = 0, tiny = 0;
+    for (int v = 0; v < VECTORS; v++) {
+        veci a = and(bits(load(y + v * LANES)), broadcast_bits(~SIGN));
+        veci small = max_bits(a, broadcast_bits(TINY)), large = max_bits(a, broadcast_bits(TABLE_BREAK));
+        small = equal_bits(small, broadcast_bits(TINY));
+        large = and(equal_bits(large, a), equal_bits(min_bits(a, broadcast_bits(ONE - 1)), a));
+        tiny |= (uint64_t)lanes_of(small) << (v * LANES);
+        last |= (uint64_t)lanes_of(large) << (v * LANES);
+    }
+    last &= open;
+    tiny &= open;
+    for (uint64_t k = last; k; k &= k - 1) {
+        float *here = y + __builtin_ctzll(k);
+        uint32_t x, r;
+        memcpy(&x, here, sizeof x);
+        memcpy(&r, lucid_f32_last + (ONE - (x & ~SIGN)), sizeof r);
+        r |= x & SIGN;
+        memcpy(here, &r, sizeof r);
+    }
+    for (uint64_t k = tiny; k; k &= k - 1) {
+        float *here = y + __builtin_ctzll(k);
+        *here = (float)(*here * 0x1.c5bf891b4ef6bp-1); /* in double */
+        uint32_t r;
+        memcpy(&r, here, sizeof r);
+        *flags |= (r & ~SIGN) - 1 < SMALLEST_NORMAL - 1 ? LUCID_UNDERFLOW : 0;
+    }
+    return open & ~(last | tiny);
+}
+
+static unsigned block(const float *x, float *y, size_t n, size_t *second) {
+    uint32_t row[LUCID_F32_BLOCK];
+    struct open_lanes list;
+    unsigned flags = 0;
+    find_rows(x, row, n);
+    list.count = 0;
+    for (size_t i = 0; i < n; i += GROUP) {
+        uint64_t open = ((uint64_t)1 << GROUP) - 1;
+        open ^= quick(x + i, row + i, y + i);
+        if (__builtin_popcountll(open) > MANY)
+            open = special(y + i, open, &flags);
+        list_open(&list, open, i);
+    }
+    if (list.count) {
+        *second += list.count;
+        flags |= do_open(&list, y);
+    }
+    return flags;
+}
+
+unsigned LUCID_NAME(lucid_erfinv_f32_rows)(const float *x, float *y, size_t n) {
+    if (n < FEW)
+        return lucid_erfinv_f32_scalar(x, y, n);
+    unsigned flags = 0;
+    size_t second = 0;
+    while (n >= GROUP) {
+        size_t now = n < LUCID_F32_BLOCK ? n / GROUP * GROUP : LUCID_F32_BLOCK;
+        flags |= block(x, y, now, &second);
+        x += now, y += now, n -= now;
+    }
+    if (n) {
+        float padded[GROUP];
+        for (size_t i = 0; i < GROUP; i++)
+            padded[i] = i < n ? x[i] : 0.5f;
+        flags |= block(padded, padded, GROUP, &second);
+        memcpy(y, padded, n * sizeof *y);
+    }
+    if (second)
+        lucid_count(LUCID_F32_SECOND, second);
+    return flags;
+}

@@ -1,0 +1,130 @@
+/* erfinv, binary64, correctly rounded: the kernel of the levels with fused multiply-add.
+ * SPDX-License-Identifier: MIT
+ * First phase: a 64-byte line of coefficients, picked by 1 - |x|, and c such that the double y0 is
+ * erfinv(c) to 2^-64: y = y0 + h (c1 + h (c2 + ...)), h = |x| - c, comes as high + low.
+ * Relative error (docs/accuracy-f64.md, proved): < 2^-63.2.
+ * Lanes that the rounding test leaves open (0.1 %), and those outside [2^-1000, 1 - 2^-33), are
+ * collected for erfinv_f64_rows.c. */
+#include "counters.h"
+#include "erfinv.h"
+#include "vec_f64.h"
+
+enum { WORD = 64, WORDS = 8 }; /* lanes in a word of bits, words in a block */
+enum { DIRECT = 7 };           /* blocks handed on at once after one mostly handed on */
+enum { PAIR = 2 };             /* vectors worked on in step: their latencies overlap */
+
+#define TINY 0x1p-1000
+#define EACH for (int j = 0; j < PAIR; j++)
+
+lucid_kernel_f64 LUCID_NAME(lucid_erfinv_f64_rows);
+
+/* y, or x itself in the lanes whose bits it returns. */
+VEC_INLINE uint64_t evaluate(const double *x, double *y, const uint64_t *at) {
+    enum { C, C6, C5, C4, C3, C2, C1, Y0, HALF = LUCID_F64_LINE / 2 };
+    const double *table = lucid_f64_lines[0];
+    vec k[PAIR][LUCID_F64_LINE], h[PAIR], h2[PAIR], c7[PAIR], c1_low[PAIR], r[PAIR];
+    vec p[PAIR], high[PAIR], low[PAIR];
+    vec_mask usable[PAIR];
+    uint64_t open = 0;
+    EACH vec_columns(table, at + j * LANES, HALF, k[j]);
+    EACH {
+        vec a = vec_abs(vec_load(x + j * LANES));
+        usable[j] = vec_usable(a, TINY);
+        h[j] = vec_sub(vec_keep(a, usable[j]), k[j][C]); /* exact */
+    }
+    EACH h2[j] = vec_madd(h[j], h[j], vec_set(0x1p-240)); /* an underflow would be slow */
+    EACH {
+        c7[j] = vec_shift_left(k[j][C5], LUCID_F64_C7_SHIFT);
+        c1_low[j] = vec_shift_left(k[j][C6], LUCID_F64_C1_LOW_SHIFT);
+    }
+    EACH r[j] = vec_madd(h[j], c7[j], k[j][C6]);
+    EACH r[j] = vec_madd(h2[j], r[j], vec_madd(h[j], k[j][C5], k[j][C4]));
+    EACH vec_columns(table + HALF, at + j * LANES, HALF, k[j] + HALF);
+    EACH r[j] = vec_madd(h2[j], r[j], vec_madd(h[j], k[j][C3], k[j][C2]));
+    EACH r[j] = vec_madd(h[j], r[j], c1_low[j]);
+    EACH vec_product(h[j], k[j][C1], &p[j], &low[j]);
+    /* |p| < y0 or y0 = 0, so that what the sum loses is found exactly. */
+    EACH high[j] = vec_add(k[j][Y0], p[j]);
+    EACH low[j] = vec_add(vec_sub(p[j], vec_sub(high[j], k[j][Y0])), low[j]);
+    EACH low[j] = vec_madd(h[j], r[j], low[j]);
+    EACH {
+        vec above = vec_add(high[j], vec_madd(high[j], vec_set(LUCID_F64_LINES_EPS), low[j]));
+        vec below = vec_add(high[j], vec_madd(high[j], vec_set(-LUCID_F64_LINES_EPS), low[j]));
+        vec signed_x = vec_load(x + j * LANES);
+        open |= (uint64_t)vec_finish(y + j * LANES, signed_x, above, below, usable[j])
+                << (j * LANES);
+    }
+    return open;
+}
+
+/* lanes is rounded up to full pairs. */
+VEC_INLINE uint64_t first_phase(const double *x, double *y, int lanes) {
+    uint64_t at[WORD], open = 0;
+    for (int i = 0; i < lanes; i += PAIR * LANES) {
+        for (int k = i; k < i + PAIR * LANES; k += LANES) {
+            vec w = vec_sub(vec_set(1), vec_abs(vec_load(x + k)));
+            vec_line(vec_max(w, vec_set(LUCID_F64_LINES_END)), at + k);
+        }
+    }
+    for (int i = 0; i < lanes; i += PAIR * LANES) {
+        open |= evaluate(x + i, y + i, at + i) << i;
+    }
+    return open;
+}
+
+/* Returns how many lanes there were. */
+static size_t second_phase(double *y, const uint64_t *open, int words, unsigned *flags) {
+    double left[WORDS * WORD];
+    size_t n = 0, done = 0;
+    for (int i = 0; i < words; i++) {
+        for (uint64_t bits = open[i]; bits; bits &= bits - 1) {
+            left[n++] = y[i * WORD + __builtin_ctzll(bits)];
+        }
+    }
+    if (n == 0) {
+        return 0;
+    }
+    lucid_count(LUCID_F64_SECOND, n);
+    *flags |= LUCID_NAME(lucid_erfinv_f64_rows)(left, left, n);
+    for (int i = 0; i < words; i++) {
+        for (uint64_t bits = open[i]; bits; bits &= bits - 1) {
+            y[i * WORD + __builtin_ctzll(bits)] = left[done++];
+        }
+    }
+    return n;
+}
+
+unsigned LUCID_NAME(lucid_erfinv_f64_lines)(const double *x, double *y, size_t n) {
+    uint64_t open[WORDS];
+    unsigned flags = 0;
+    int direct = 0;
+    while (n >= WORD) {
+        int words = n < WORDS * WORD ? (int)(n / WORD) : WORDS;
+        size_t lanes = (size_t)words * WORD;
+        if (direct > 0) {
+            direct--;
+            lucid_count(LUCID_F64_SECOND, lanes);
+            flags |= LUCID_NAME(lucid_erfinv_f64_rows)(x, y, lanes);
+        } else {
+            for (int i = 0; i < words; i++) {
+                open[i] = first_phase(x + i * WORD, y + i * WORD, WORD);
+            }
+            if (second_phase(y, open, words, &flags) > lanes / 4) {
+                direct = DIRECT;
+            }
+        }
+        x += lanes;
+        y += lanes;
+        n -= lanes;
+    }
+    if (n > 0 && n < WORD / 4) { /* too few to be worth two phases */
+        flags |= LUCID_NAME(lucid_erfinv_f64_rows)(x, y, n);
+    } else if (n > 0) {
+        double padded[WORD] = {0};
+        memcpy(padded, x, n * sizeof *x);
+        open[0] = first_phase(padded, padded, (int)n);
+        second_phase(padded, open, 1, &flags);
+        memcpy(y, padded, n * sizeof *y);
+    }
+    return flags;
+}

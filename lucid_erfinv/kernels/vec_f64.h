@@ -1,0 +1,529 @@
+/* Lanes of binary64: one section per instruction set, chosen by the compiler's own macros.
+ * SPDX-License-Identifier: MIT
+ * vec_madd(a, b, c) is a b + c, with one rounding where VEC_FUSED, else with two.
+ * vec_line, vec_row: where each lane's line or row begins in its table.  vec_columns reads them.
+ * vec_usable: where a is 0 or at least tiny, for a >= 0.  vec_keep makes the other lanes 0.
+ * vec_finish stores above with the sign of x in usable lanes with above == below, and x itself in
+ * all others, whose bits it returns.
+ * LUCID_SCALAR asks for plain C on any machine. */
+#ifndef LUCID_VEC_F64_H
+#define LUCID_VEC_F64_H
+
+#include "tables/erfinv_f64_lines.h"
+#include "tables/erfinv_f64_rows.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* The kernels' inner steps: gcc keeps them as functions otherwise, for a tenth of the speed. */
+#ifdef __GNUC__
+#define VEC_INLINE static inline __attribute__((always_inline))
+#else
+#define VEC_INLINE static inline
+#endif
+
+#define VEC_ONE_BITS 0x3ff0000000000000
+#define VEC_SIGN_BIT INT64_MIN
+#define VEC_LOW_27_BITS 0x7ffffff
+
+static inline uint64_t f64_bits(double a) {
+    uint64_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    return bits;
+}
+
+static inline double f64_of_bits(uint64_t bits) {
+    double a;
+    memcpy(&a, &bits, sizeof a);
+    return a;
+}
+
+#if defined(__AVX512F__) && !defined(LUCID_SCALAR)
+
+#include <immintrin.h>
+
+enum { LANES = 8, VEC_FUSED = 1 };
+typedef __m512d vec;
+typedef __mmask8 vec_mask;
+
+static inline vec vec_load(const double *p) {
+    return _mm512_loadu_pd(p);
+}
+
+static inline void vec_store(double *p, vec a) {
+    _mm512_storeu_pd(p, a);
+}
+
+static inline vec vec_set(double a) {
+    return _mm512_set1_pd(a);
+}
+
+static inline vec vec_add(vec a, vec b) {
+    return _mm512_add_pd(a, b);
+}
+
+static inline vec vec_sub(vec a, vec b) {
+    return _mm512_sub_pd(a, b);
+}
+
+static inline vec vec_mul(vec a, vec b) {
+    return _mm512_mul_pd(a, b);
+}
+
+static inline vec vec_madd(vec a, vec b, vec c) {
+    return _mm512_fmadd_pd(a, b, c);
+}
+
+static inline vec vec_max(vec a, vec b) { /* b where a is NaN */
+    return _mm512_max_pd(a, b);
+}
+
+static inline vec vec_abs(vec a) {
+    return _mm512_abs_pd(a);
+}
+
+static inline void vec_product(vec a, vec b, vec *high, vec *low) {
+    *high = vec_mul(a, b);
+    *low = _mm512_fmsub_pd(a, b, *high);
+}
+
+static inline vec vec_shift_left(vec a, int n) {
+    return _mm512_castsi512_pd(_mm512_slli_epi64(_mm512_castpd_si512(a), (unsigned)n));
+}
+
+static inline __m512i vec_below_one_(vec w) {
+    return _mm512_sub_epi64(_mm512_set1_epi64(VEC_ONE_BITS), _mm512_castpd_si512(w));
+}
+
+static inline void vec_line(vec w, uint64_t at[LANES]) {
+    __m512i line = _mm512_srli_epi64(vec_below_one_(w), 46);
+    _mm512_storeu_si512(at, _mm512_slli_epi64(line, 3));
+}
+
+static inline void vec_row(vec w, uint64_t at[LANES]) {
+    __m512i d = vec_below_one_(w), extra = _mm512_set1_epi64(LUCID_F64_ROWS_EXTRA);
+    __m512i row = _mm512_min_epu32(_mm512_srli_epi64(d, 46),
+                                   _mm512_add_epi64(_mm512_srli_epi64(d, 47), extra));
+    _mm512_storeu_si512(at, _mm512_add_epi64(_mm512_slli_epi64(row, 3), _mm512_slli_epi64(row, 2)));
+}
+
+static inline vec vec_join_(const double *low, const double *high) {
+    return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_load_pd(low)), _mm256_load_pd(high), 1);
+}
+
+static inline void vec_columns(const double *table, const uint64_t at[LANES], int count, vec *out) {
+    for (int k = 0; k < count; k += 4, table += 4) {
+        vec r02 = vec_join_(table + at[0], table + at[2]);
+        vec r13 = vec_join_(table + at[1], table + at[3]);
+        vec r46 = vec_join_(table + at[4], table + at[6]);
+        vec r57 = vec_join_(table + at[5], table + at[7]);
+        vec even0123 = _mm512_unpacklo_pd(r02, r13), odd0123 = _mm512_unpackhi_pd(r02, r13);
+        vec even4567 = _mm512_unpacklo_pd(r46, r57), odd4567 = _mm512_unpackhi_pd(r46, r57);
+        out[k] = _mm512_shuffle_f64x2(even0123, even4567, 0x88);
+        out[k + 1] = _mm512_shuffle_f64x2(odd0123, odd4567, 0x88);
+        out[k + 2] = _mm512_shuffle_f64x2(even0123, even4567, 0xdd);
+        out[k + 3] = _mm512_shuffle_f64x2(odd0123, odd4567, 0xdd);
+    }
+}
+
+static inline vec_mask vec_usable(vec a, double tiny) {
+    __m512i less = _mm512_sub_epi64(_mm512_castpd_si512(a), _mm512_set1_epi64(1));
+    return _mm512_cmpge_epu64_mask(less, _mm512_set1_epi64((int64_t)f64_bits(tiny) - 1));
+}
+
+static inline vec vec_keep(vec a, vec_mask usable) {
+    return _mm512_maskz_mov_pd(usable, a);
+}
+
+static inline unsigned vec_finish(double *y, vec x, vec above, vec below, vec_mask usable) {
+    __m512i sign = _mm512_set1_epi64(VEC_SIGN_BIT);
+    vec_mask done = _mm512_mask_cmp_pd_mask(usable, above, below, _CMP_EQ_OQ);
+    _mm512_storeu_si512(y, _mm512_mask_ternarylogic_epi64(_mm512_castpd_si512(x), done,
+                                                          _mm512_castpd_si512(above), sign,
+                                                          0xec)); /* x & sign | above */
+    return (unsigned)done ^ 0xff;
+}
+
+#elif defined(__AVX2__) && defined(__FMA__) && !defined(LUCID_SCALAR)
+
+#include <immintrin.h>
+
+enum { LANES = 4, VEC_FUSED = 1 };
+typedef __m256d vec, vec_mask;
+
+static inline vec vec_load(const double *p) {
+    return _mm256_loadu_pd(p);
+}
+
+static inline void vec_store(double *p, vec a) {
+    _mm256_storeu_pd(p, a);
+}
+
+static inline vec vec_set(double a) {
+    return _mm256_set1_pd(a);
+}
+
+static inline vec vec_add(vec a, vec b) {
+    return _mm256_add_pd(a, b);
+}
+
+static inline vec vec_sub(vec a, vec b) {
+    return _mm256_sub_pd(a, b);
+}
+
+static inline vec vec_mul(vec a, vec b) {
+    return _mm256_mul_pd(a, b);
+}
+
+static inline vec vec_madd(vec a, vec b, vec c) {
+    return _mm256_fmadd_pd(a, b, c);
+}
+
+static inline vec vec_max(vec a, vec b) { /* b where a is NaN */
+    return _mm256_max_pd(a, b);
+}
+
+static inline vec vec_abs(vec a) {
+    return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a);
+}
+
+static inline void vec_product(vec a, vec b, vec *high, vec *low) {
+    *high = vec_mul(a, b);
+    *low = _mm256_fmsub_pd(a, b, *high);
+}
+
+static inline vec vec_shift_left(vec a, int n) {
+    return _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(a), n));
+}
+
+static inline __m256i vec_below_one_(vec w) {
+    return _mm256_sub_epi64(_mm256_set1_epi64x(VEC_ONE_BITS), _mm256_castpd_si256(w));
+}
+
+static inline void vec_line(vec w, uint64_t at[LANES]) {
+    __m256i line = _mm256_srli_epi64(vec_below_one_(w), 46);
+    _mm256_storeu_si256((__m256i *)at, _mm256_slli_epi64(line, 3));
+}
+
+static inline void vec_row(vec w, uint64_t at[LANES]) {
+    __m256i d = vec_below_one_(w), extra = _mm256_set1_epi64x(LUCID_F64_ROWS_EXTRA);
+    __m256i row = _mm256_min_epu32(_mm256_srli_epi64(d, 46),
+                                   _mm256_add_epi64(_mm256_srli_epi64(d, 47), extra));
+    _mm256_storeu_si256((__m256i *)at,
+                        _mm256_add_epi64(_mm256_slli_epi64(row, 3), _mm256_slli_epi64(row, 2)));
+}
+
+static inline vec vec_join_(const double *low, const double *high) {
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_load_pd(low)), _mm_load_pd(high), 1);
+}
+
+static inline void vec_columns(const double *table, const uint64_t at[LANES], int count, vec *out) {
+    for (int k = 0; k < count; k += 2, table += 2) {
+        vec r02 = vec_join_(table + at[0], table + at[2]);
+        vec r13 = vec_join_(table + at[1], table + at[3]);
+        out[k] = _mm256_unpacklo_pd(r02, r13);
+        out[k + 1] = _mm256_unpackhi_pd(r02, r13);
+    }
+}
+
+static inline vec_mask vec_usable(vec a, double tiny) {
+    /* The bits of a zero, less 1, read as a NaN, which is not below tiny. */
+    __m256i less = _mm256_add_epi64(_mm256_castpd_si256(a), _mm256_set1_epi64x(-1));
+    vec least = vec_set(f64_of_bits(f64_bits(tiny) - 1));
+    return _mm256_cmp_pd(_mm256_castsi256_pd(less), least, _CMP_NLT_UQ);
+}
+
+static inline vec vec_keep(vec a, vec_mask usable) {
+    return _mm256_and_pd(a, usable);
+}
+
+static inline unsigned vec_finish(double *y, vec x, vec above, vec below, vec_mask usable) {
+    vec done = _mm256_and_pd(usable, _mm256_cmp_pd(above, below, _CMP_EQ_OQ));
+    vec signed_y = _mm256_or_pd(above, _mm256_and_pd(_mm256_set1_pd(-0.0), x));
+    vec_store(y, _mm256_blendv_pd(x, signed_y, done));
+    return (unsigned)_mm256_movemask_pd(done) ^ 15;
+}
+
+#elif defined(__SSE2__) && !defined(LUCID_SCALAR)
+
+#include <immintrin.h>
+
+#ifdef __FMA__
+enum { LANES = 2, VEC_FUSED = 1 };
+#else
+enum { LANES = 2, VEC_FUSED = 0 };
+#endif
+typedef __m128d vec, vec_mask;
+
+static inline vec vec_load(const double *p) {
+    return _mm_loadu_pd(p);
+}
+
+static inline void vec_store(double *p, vec a) {
+    _mm_storeu_pd(p, a);
+}
+
+static inline vec vec_set(double a) {
+    return _mm_set1_pd(a);
+}
+
+static inline vec vec_add(vec a, vec b) {
+    return _mm_add_pd(a, b);
+}
+
+static inline vec vec_sub(vec a, vec b) {
+    return _mm_sub_pd(a, b);
+}
+
+static inline vec vec_mul(vec a, vec b) {
+    return _mm_mul_pd(a, b);
+}
+
+static inline vec vec_max(vec a, vec b) { /* b where a is NaN */
+    return _mm_max_pd(a, b);
+}
+
+static inline vec vec_abs(vec a) {
+    return _mm_andnot_pd(_mm_set1_pd(-0.0), a);
+}
+
+#ifdef __FMA__
+static inline vec vec_madd(vec a, vec b, vec c) {
+    return _mm_fmadd_pd(a, b, c);
+}
+
+static inline void vec_product(vec a, vec b, vec *high, vec *low) {
+    *high = vec_mul(a, b);
+    *low = _mm_fmsub_pd(a, b, *high);
+}
+#else
+static inline vec vec_madd(vec a, vec b, vec c) {
+    return _mm_add_pd(_mm_mul_pd(a, b), c);
+}
+
+static inline void vec_product(vec a, vec b, vec *high, vec *low) {
+    vec head = _mm_andnot_pd(_mm_castsi128_pd(_mm_set1_epi64x(VEC_LOW_27_BITS)), a);
+    *high = vec_mul(head, b); /* exact: 26 bits times 27 */
+    *low = vec_mul(vec_sub(a, head), b);
+}
+#endif
+
+static inline vec vec_shift_left(vec a, int n) {
+    return _mm_castsi128_pd(_mm_slli_epi64(_mm_castpd_si128(a), n));
+}
+
+static inline __m128i vec_below_one_(vec w) {
+    return _mm_sub_epi64(_mm_set1_epi64x(VEC_ONE_BITS), _mm_castpd_si128(w));
+}
+
+static inline void vec_line(vec w, uint64_t at[LANES]) {
+    __m128i line = _mm_srli_epi64(vec_below_one_(w), 46);
+    _mm_storeu_si128((__m128i *)at, _mm_slli_epi64(line, 3));
+}
+
+static inline void vec_row(vec w, uint64_t at[LANES]) {
+    __m128i d = vec_below_one_(w), extra = _mm_set1_epi64x(LUCID_F64_ROWS_EXTRA);
+    __m128i row = _mm_min_epi16(_mm_srli_epi64(d, 46), _mm_add_epi64(_mm_srli_epi64(d, 47), extra));
+    _mm_storeu_si128((__m128i *)at, _mm_add_epi64(_mm_slli_epi64(row, 3), _mm_slli_epi64(row, 2)));
+}
+
+static inline void vec_columns(const double *table, const uint64_t at[LANES], int count, vec *out) {
+    for (int k = 0; k < count; k += 2, table += 2) {
+        vec r0 = _mm_load_pd(table + at[0]), r1 = _mm_load_pd(table + at[1]);
+        out[k] = _mm_unpacklo_pd(r0, r1);
+        out[k + 1] = _mm_unpackhi_pd(r0, r1);
+    }
+}
+
+static inline vec_mask vec_usable(vec a, double tiny) {
+    /* The bits of a zero, less 1, read as a NaN, which is not below tiny. */
+    __m128i less = _mm_add_epi64(_mm_castpd_si128(a), _mm_set1_epi64x(-1));
+    return _mm_cmpnlt_pd(_mm_castsi128_pd(less), vec_set(f64_of_bits(f64_bits(tiny) - 1)));
+}
+
+static inline vec vec_keep(vec a, vec_mask usable) {
+    return _mm_and_pd(a, usable);
+}
+
+static inline unsigned vec_finish(double *y, vec x, vec above, vec below, vec_mask usable) {
+    vec done = _mm_and_pd(usable, _mm_cmpeq_pd(above, below));
+    vec signed_y = _mm_or_pd(above, _mm_and_pd(_mm_set1_pd(-0.0), x));
+    vec_store(y, _mm_or_pd(_mm_and_pd(done, signed_y), _mm_andnot_pd(done, x)));
+    return (unsigned)_mm_movemask_pd(done) ^ 3;
+}
+
+#elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(LUCID_SCALAR)
+
+#include <arm_neon.h>
+
+enum { LANES = 2, VEC_FUSED = 1 };
+typedef float64x2_t vec;
+typedef uint64x2_t vec_mask;
+
+static inline vec vec_load(const double *p) {
+    return vld1q_f64(p);
+}
+
+static inline void vec_store(double *p, vec a) {
+    vst1q_f64(p, a);
+}
+
+static inline vec vec_set(double a) {
+    return vdupq_n_f64(a);
+}
+
+static inline vec vec_add(vec a, vec b) {
+    return vaddq_f64(a, b);
+}
+
+static inline vec vec_sub(vec a, vec b) {
+    return vsubq_f64(a, b);
+}
+
+static inline vec vec_mul(vec a, vec b) {
+    return vmulq_f64(a, b);
+}
+
+static inline vec vec_madd(vec a, vec b, vec c) {
+    return vfmaq_f64(c, a, b);
+}
+
+static inline vec vec_max(vec a, vec b) { /* b where a is a quiet NaN */
+    return vmaxnmq_f64(a, b);
+}
+
+static inline vec vec_abs(vec a) {
+    return vabsq_f64(a);
+}
+
+static inline void vec_product(vec a, vec b, vec *high, vec *low) {
+    *high = vec_mul(a, b);
+    *low = vnegq_f64(vfmsq_f64(*high, a, b));
+}
+
+static inline vec vec_shift_left(vec a, int n) {
+    return vreinterpretq_f64_u64(vshlq_u64(vreinterpretq_u64_f64(a), vdupq_n_s64(n)));
+}
+
+static inline uint64x2_t vec_below_one_(vec w) {
+    return vsubq_u64(vdupq_n_u64(VEC_ONE_BITS), vreinterpretq_u64_f64(w));
+}
+
+static inline void vec_line(vec w, uint64_t at[LANES]) {
+    vst1q_u64(at, vshlq_n_u64(vshrq_n_u64(vec_below_one_(w), 46), 3));
+}
+
+static inline void vec_row(vec w, uint64_t at[LANES]) {
+    uint64x2_t d = vec_below_one_(w), extra = vdupq_n_u64(LUCID_F64_ROWS_EXTRA);
+    uint64x2_t row = vreinterpretq_u64_u32(
+        vminq_u32(vreinterpretq_u32_u64(vshrq_n_u64(d, 46)),
+                  vreinterpretq_u32_u64(vaddq_u64(vshrq_n_u64(d, 47), extra))));
+    vst1q_u64(at, vaddq_u64(vshlq_n_u64(row, 3), vshlq_n_u64(row, 2)));
+}
+
+static inline void vec_columns(const double *table, const uint64_t at[LANES], int count, vec *out) {
+    for (int k = 0; k < count; k += 2, table += 2) {
+        vec r0 = vld1q_f64(table + at[0]), r1 = vld1q_f64(table + at[1]);
+        out[k] = vzip1q_f64(r0, r1);
+        out[k + 1] = vzip2q_f64(r0, r1);
+    }
+}
+
+static inline vec_mask vec_usable(vec a, double tiny) {
+    uint64x2_t less = vsubq_u64(vreinterpretq_u64_f64(a), vdupq_n_u64(1));
+    return vcgeq_u64(less, vdupq_n_u64(f64_bits(tiny) - 1));
+}
+
+static inline vec vec_keep(vec a, vec_mask usable) {
+    return vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(a), usable));
+}
+
+static inline unsigned vec_finish(double *y, vec x, vec above, vec below, vec_mask usable) {
+    vec_mask done = vandq_u64(usable, vceqq_f64(above, below));
+    vec signed_y = vbslq_f64(vdupq_n_u64((uint64_t)VEC_SIGN_BIT), x, above);
+    vec_store(y, vbslq_f64(done, signed_y, x));
+    return (unsigned)((~vgetq_lane_u64(done, 0) & 1) | (~vgetq_lane_u64(done, 1) & 2));
+}
+
+#else
+
+enum { LANES = 1, VEC_FUSED = 0 };
+typedef double vec;
+typedef int vec_mask;
+
+static inline vec vec_load(const double *p) {
+    return *p;
+}
+
+static inline void vec_store(double *p, vec a) {
+    *p = a;
+}
+
+static inline vec vec_set(double a) {
+    return a;
+}
+
+static inline vec vec_add(vec a, vec b) {
+    return a + b;
+}
+
+static inline vec vec_sub(vec a, vec b) {
+    return a - b;
+}
+
+static inline vec vec_mul(vec a, vec b) {
+    return a * b;
+}
+
+static inline vec vec_madd(vec a, vec b, vec c) {
+    return a * b + c;
+}
+
+static inline vec vec_max(vec a, vec b) { /* b where a is NaN */
+    return a > b ? a : b;
+}
+
+static inline vec vec_abs(vec a) {
+    return f64_of_bits(f64_bits(a) & INT64_MAX);
+}
+
+static inline void vec_product(vec a, vec b, vec *high, vec *low) {
+    vec head = f64_of_bits(f64_bits(a) & ~(uint64_t)VEC_LOW_27_BITS);
+    *high = head * b; /* exact: 26 bits times 27 */
+    *low = (a - head) * b;
+}
+
+static inline vec vec_shift_left(vec a, int n) {
+    return f64_of_bits(f64_bits(a) << n);
+}
+
+static inline void vec_line(vec w, uint64_t at[LANES]) {
+    at[0] = (VEC_ONE_BITS - f64_bits(w)) >> 46 << 3;
+}
+
+static inline void vec_row(vec w, uint64_t at[LANES]) {
+    uint64_t d = VEC_ONE_BITS - f64_bits(w);
+    uint64_t fine = d >> 46, coarse = (d >> 47) + LUCID_F64_ROWS_EXTRA;
+    at[0] = LUCID_F64_ROW * (fine < coarse ? fine : coarse);
+}
+
+static inline void vec_columns(const double *table, const uint64_t at[LANES], int count, vec *out) {
+    memcpy(out, table + at[0], (size_t)count * sizeof *out);
+}
+
+static inline vec_mask vec_usable(vec a, double tiny) {
+    return f64_bits(a) - 1 >= f64_bits(tiny) - 1;
+}
+
+static inline vec vec_keep(vec a, vec_mask usable) {
+    return usable ? a : 0;
+}
+
+static inline unsigned vec_finish(double *y, vec x, vec above, vec below, vec_mask usable) {
+    int done = usable && above == below;
+    *y = done ? f64_of_bits(f64_bits(above) | (f64_bits(x) & (uint64_t)VEC_SIGN_BIT)) : x;
+    return !done;
+}
+
+#endif
+#endif

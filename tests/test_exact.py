@@ -1,0 +1,156 @@
+"""The float64 slow path, stage by stage, and the hard cases in data/hard_f64.csv."""
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+
+from lucid_erfinv import _ufunc
+from lucid_erfinv.sweep import REGIONS
+
+HARD_CASES = Path(__file__).parent / "data" / "hard_f64.csv"
+STAGES = (1, 2, 3)
+
+
+@pytest.fixture(scope="module")
+def hard():
+    """Columns of the file, as arrays."""
+    with HARD_CASES.open() as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    return {
+        "x": np.array([float.fromhex(row["x"]) for row in rows]),
+        "result": np.array([float.fromhex(row["result"]) for row in rows]),
+        "distance": np.array([float(row["distance"]) for row in rows]),
+    }
+
+
+# The file -----------------------------------------------------------------------------------------
+
+
+def test_hard_cases_are_many_and_distinct(hard):
+    x = hard["x"]
+    assert x.size >= 2000
+    assert np.count_nonzero(x > 0.5) >= 500
+    odd_parts = {n // (n & -n) for n, _ in (value.as_integer_ratio() for value in x.tolist())}
+    assert len(odd_parts) == x.size
+    assert np.count_nonzero(abs(hard["distance"]) < 2.0**-20) >= 2000
+
+
+def test_hard_results_are_the_oracles(hard, oracle, assert_same_bits):
+    assert_same_bits(hard["result"], oracle(hard["x"]), hard["x"])
+
+
+def test_hard_distances_are_confirmed(hard):
+    """Of erfinv(x) from the nearest midpoint between doubles, in ulps of erfinv(x)."""
+    ctx.prec = 300
+    for x, result, distance in zip(*hard.values(), strict=True):
+        exact = arb(x).erfinv()
+        ulp = math.ulp(math.nextafter(result, 0.0) if exact < result else result)
+        offset = float((exact - arb(result)) / ulp)
+        found = float((exact - arb(result)) / ulp - math.copysign(0.5, offset))
+        assert math.isclose(found, distance, rel_tol=1e-3), (x.hex(), found, distance)
+
+
+def test_every_binade_of_the_tail_has_a_hard_case(hard):
+    """1 - x down to the last float below 1."""
+    exponents = np.frexp(1 - hard["x"][hard["x"] > 0.5])[1]
+    assert set(range(-52, 0)) <= set(exponents.tolist())
+
+
+# Through erfinv -----------------------------------------------------------------------------------
+
+
+def test_hard_cases_are_correctly_rounded(level, hard, assert_same_bits):
+    x, result = hard["x"], hard["result"]
+    assert_same_bits(level(x), result, x)
+    assert_same_bits(level(-x), -result, -x)
+    for i in range(0, x.size, 97):
+        assert_same_bits(level(x[i : i + 1]), result[i : i + 1])
+
+
+def entering(level, x):
+    """How many of x went to the slow path; none may reach its end undecided."""
+    before = _ufunc._counters()
+    level(x)
+    after = _ufunc._counters()
+    assert after["f64_exact_last"] == before["f64_exact_last"]
+    return after["f64_exact"] - before["f64_exact"]
+
+
+def test_hard_cases_take_the_slow_path(level, hard):
+    """All of them but for tiny x, where the fast path sees further."""
+    near = abs(hard["distance"]) < 2.0**-20
+    tiny = hard["x"] < 2.0**-1000
+    assert entering(level, hard["x"][near & ~tiny]) == np.count_nonzero(near & ~tiny)
+    assert entering(level, hard["x"][near & tiny]) >= 20
+
+
+def test_few_others_do(level, rng):
+    """Of 2^17 uniform inputs."""
+    assert entering(level, rng.uniform(-1, 1, 1 << 17)) < 1 << 7
+
+
+def test_counters_count_up(level, rng):
+    before = _ufunc._counters()
+    assert list(before) == [
+        "f32_second",
+        "f64_second",
+        "f64_exact",
+        "f64_exact_wide",
+        "f64_exact_last",
+    ]
+    level(rng.uniform(-1, 1, 1 << 16))
+    level(rng.uniform(-1, 1, 1 << 16).astype("f"))
+    after = _ufunc._counters()
+    assert all(after[name] >= before[name] for name in before)
+
+
+# The stages ---------------------------------------------------------------------------------------
+
+
+def neighbours(x, result):
+    """The doubles a <= erfinv(x) <= b around it, by ball arithmetic."""
+    ctx.prec = 256
+    if arb(x).erfinv() > arb(result):
+        return result, math.nextafter(result, math.inf)
+    return math.nextafter(result, 0.0), result
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("region", REGIONS)
+def test_every_stage_decides(oracle, rng, region, stage):
+    x = abs(REGIONS[region].sample(rng, 300))
+    for x_i, result in zip(x.tolist(), oracle(x).tolist(), strict=True):
+        if x_i > 0:
+            a, b = neighbours(x_i, result)
+            expected = -1 if result == a else 1
+            assert _ufunc._exact_at(stage, x_i, a, b) == expected, (x_i.hex(), a.hex())
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_stage_decides_the_hard_cases(hard, stage):
+    for x, result in zip(hard["x"].tolist(), hard["result"].tolist(), strict=True):
+        a, b = neighbours(x, result)
+        expected = -1 if result == a else 1
+        assert _ufunc._exact_at(stage, x, a, b) == expected, (x.hex(), a.hex())
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_stage_sees_both_sides(stage):
+    """The wrong neighbours: erfinv(x) below a, or above b."""
+    for x in (1e-310, 1e-300, 1e-9, 0.01, 0.3, 0.5, 0.9, 0.999999, 1 - 2.0**-53):
+        ctx.prec = 128
+        near = float(arb(x).erfinv())
+        above = near + 3 * math.ulp(near), near + 4 * math.ulp(near)
+        below = near - 4 * math.ulp(near), near - 3 * math.ulp(near)
+        assert _ufunc._exact_at(stage, x, *above) == -1
+        assert _ufunc._exact_at(stage, x, *below) == 1
+
+
+@pytest.mark.parametrize("stage", [0, 4, -1])
+def test_there_is_no_other_stage(stage):
+    with pytest.raises(ValueError, match="`stage` must be from 1 to 3"):
+        _ufunc._exact_at(stage, 0.5, 0.47, 0.48)
