@@ -12,7 +12,7 @@ class _Options(TypedDict, total=False):
     casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"]
     order: Literal["K", "A", "C", "F"] | None
     subok: bool
-    signature: str | tuple[DTypeLike | None, DTypeLike | None]
+    signature: str | tuple[DTypeLike | None, ...]
 
 class _Erfinv(np.ufunc):  # type: ignore[misc]  # final in NumPy's stubs, whose own do the same
     @property
@@ -70,6 +70,59 @@ class _Erfinv(np.ufunc):  # type: ignore[misc]  # final in NumPy's stubs, whose 
 
 erfinv: _Erfinv
 
+class _ErfinvBackward(np.ufunc):  # type: ignore[misc]
+    @property
+    def __name__(self) -> Literal["erfinv_backward"]: ...
+    @property
+    def nin(self) -> Literal[2]: ...
+    @property
+    def nout(self) -> Literal[1]: ...
+    @property
+    def nargs(self) -> Literal[3]: ...
+    @property
+    def ntypes(self) -> Literal[3]: ...
+    @property
+    def identity(self) -> None: ...
+    @property
+    def signature(self) -> None: ...
+    @overload
+    def __call__(
+        self,
+        grad_out: ArrayLike,
+        y: ArrayLike,
+        /,
+        out: _Out | tuple[_Out],
+        *,
+        dtype: DTypeLike | None = None,
+        **options: Unpack[_Options],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self, grad_out: _Float, y: _Float, /, out: None = None, **options: Unpack[_Options]
+    ) -> _Float: ...
+    @overload
+    def __call__(
+        self,
+        grad_out: NDArray[_Float] | float,
+        y: NDArray[_Float],
+        /,
+        out: None = None,
+        **options: Unpack[_Options],
+    ) -> NDArray[_Float]: ...
+    @overload
+    def __call__(
+        self,
+        grad_out: object,
+        y: object,
+        /,
+        out: None = None,
+        *,
+        dtype: DTypeLike | None = None,
+        **options: Unpack[_Options],
+    ) -> Any: ...
+
+erfinv_backward: _ErfinvBackward
+
 # NumPy's arrays have the buffer protocol in Python 3.12's eyes only.
 _Buffer: TypeAlias = Buffer | NDArray[np.float32] | NDArray[np.float64]
 
@@ -83,7 +136,8 @@ def _built_levels() -> tuple[str, ...]: ...
 def _levels() -> tuple[str, ...]: ...
 def _chosen_level() -> str: ...
 def _erfinv_at(level: str, x: NDArray[Any], out: _Out) -> _Out: ...
-def _bench_at(level: str, x: NDArray[Any], out: NDArray[Any], repeat: int) -> float: ...
+def _backward_at(level: str, grad_out: NDArray[Any], y: NDArray[Any], out: _Out) -> _Out: ...
+def _bench_at(level: str, *arrays_and_repeat: NDArray[Any] | int) -> float: ...
 def _bench_mkl(
     address: int, mode: int, x: NDArray[Any], out: NDArray[Any], repeat: int
 ) -> float: ...

@@ -10,17 +10,21 @@ import time
 cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
 cdef extern from "numpy/ufuncobject.h":
     ctypedef int TypeResolver(
-        PyUFuncObject *, cnp.NPY_CASTING, cnp.PyArrayObject **, PyObject *, PyObject **
+        PyUFuncObject *, cnp.NPY_CASTING, cnp.PyArrayObject **, PyObject *, cnp.PyArray_Descr **
     ) except -1
     ctypedef struct PyUFuncObject:
+        int nin, nargs
         TypeResolver *type_resolver
+    cnp.PyArray_Descr *PyArray_ResultType(
+        cnp.npy_intp, cnp.PyArrayObject **, cnp.npy_intp, cnp.PyArray_Descr **
+    ) except NULL
 
 cdef extern from "counters.h":
     enum:
@@ -51,8 +55,10 @@ cdef extern from "dispatch.h":
     const lucid_level *lucid_levels
     const size_t lucid_level_count
     lucid_op lucid_erfinv_op(const lucid_level *level, lucid_type type) noexcept nogil
-    void lucid_run(const lucid_op *op, const char *x, Py_ssize_t x_step, char *y,
-                   Py_ssize_t y_step, size_t n) noexcept nogil
+    lucid_op lucid_backward_op(const lucid_level *level, lucid_type type) noexcept nogil
+    void lucid_run(
+        const lucid_op *op, char **operands, const cnp.npy_intp *steps, size_t n
+    ) noexcept nogil
 
 cdef extern from *:
     """
@@ -111,82 +117,113 @@ cdef str choose_level():
     return wanted
 
 
-# What the inner loops are given as their data; written once, below, and only read after.
-cdef lucid_op chosen_ops[<int>LUCID_TYPES]
+# What the inner loops are given as their data; written once, here, and only read after.
+cdef lucid_op erfinv_ops[<int>LUCID_TYPES]
+cdef lucid_op backward_ops[<int>LUCID_TYPES]
 cdef str chosen_level = choose_level()
 
 for i in range(<int>LUCID_TYPES):
-    chosen_ops[i] = lucid_erfinv_op(find_level(chosen_level), <lucid_type>i)
+    erfinv_ops[i] = lucid_erfinv_op(find_level(chosen_level), <lucid_type>i)
+    backward_ops[i] = lucid_backward_op(find_level(chosen_level), <lucid_type>i)
 
 
-# The ufunc ---------------------------------------------------------------------------------------
+# The ufuncs --------------------------------------------------------------------------------------
 
 cdef void inner_loop(
-    char **args, cnp.npy_intp *dims, cnp.npy_intp *steps, void *data
+    char **operands, cnp.npy_intp *dims, cnp.npy_intp *steps, void *data
 ) noexcept nogil:
-    lucid_run(<const lucid_op *>data, args[0], steps[0], args[1], steps[1], dims[0])
+    lucid_run(<const lucid_op *>data, operands, steps, dims[0])
 
 
 cdef object registering = threading.Lock()
-cdef int bfloat16_number = -1  # ml_dtypes' type number, once its loop is registered
+cdef dict bfloat16_numbers = {}  # ml_dtypes' type number, of every ufunc with a loop for it
 
 
 cdef bint is_bfloat16(dtype):
     return dtype.type.__name__ == "bfloat16" and dtype.type.__module__ == "ml_dtypes"
 
 
-cdef int register_bfloat16(int type_number) except -1:
-    global bfloat16_number
+cdef bint is_computed_in(dtype):
+    return dtype.char in "efd" or is_bfloat16(dtype)
+
+
+cdef int register_bfloat16(ufunc, int type_number) except -1:
+    cdef lucid_op *op = &backward_ops[<int>LUCID_BF16]
+    if ufunc is erfinv:
+        op = &erfinv_ops[<int>LUCID_BF16]
     with registering:
-        if bfloat16_number != type_number:
+        if bfloat16_numbers.get(ufunc) != type_number:
             cnp.PyUFunc_RegisterLoopForType(
-                erfinv, type_number, inner_loop, NULL, &chosen_ops[<int>LUCID_BF16]
+                ufunc, type_number, <cnp.PyUFuncGenericFunction>inner_loop, NULL, op
             )
-            bfloat16_number = type_number
+            bfloat16_numbers[ufunc] = type_number
     return 0
 
 
-cdef object loop_dtype(x, signature):
-    """The dtype to compute in: the one asked for, else the one that x's dtype implies."""
+cdef int check_inputs(ufunc, inputs) except -1:
+    names = ("x",) if ufunc is erfinv else ("grad_out", "y")
+    for name, dtype in zip(names, inputs):
+        if dtype.kind not in "biu" and not is_computed_in(dtype):
+            raise TypeError(f"`{name}` must be real floating or integer, got {dtype}")
+    if any(is_bfloat16(dtype) for dtype in inputs) and any(dtype.char == "e" for dtype in inputs):
+        raise TypeError(f"{ufunc.__name__} mixes bfloat16 with float16 only if dtype= names one")
+    return 0
+
+
+cdef object asked_dtype(ufunc, signature):
+    """The one dtype that dtype= or signature= names, if any."""
     asked = {dtype for dtype in signature if dtype is not None}
     if len(asked) > 1:
-        raise TypeError(f"erfinv has no loop {signature[0]} -> {signature[1]}")
+        raise TypeError(f"{ufunc.__name__} has no loop for the signature {signature}")
     for dtype in asked:
-        if dtype.char in "efd" or is_bfloat16(dtype):
-            return dtype.newbyteorder("=")
-        raise TypeError(f"erfinv computes in float16, bfloat16, float32 or float64, not in {dtype}")
-    if x.kind in "biu":
-        return np.dtype(np.float64)
-    if x.char in "efd" or is_bfloat16(x):
-        return x.newbyteorder("=")
-    raise TypeError(f"`x` must be real floating or integer, got {x}")
+        if is_computed_in(dtype):
+            return dtype
+        raise TypeError(
+            f"{ufunc.__name__} computes in float16, bfloat16, float32 or float64, not in {dtype}"
+        )
+    return None
 
 
-# NumPy calls it for what no registered loop takes as it stands, and remembers the answer.
+# NumPy calls it for what no registered loop takes as it stands, and remembers the answer: the dtype
+# asked for, else what NumPy promotes the inputs to, integers being float64.
 cdef int resolve_types(
-    PyUFuncObject *ufunc, cnp.NPY_CASTING casting, cnp.PyArrayObject **operands,
-    PyObject *signature, PyObject **descriptors
+    PyUFuncObject *self, cnp.NPY_CASTING casting, cnp.PyArrayObject **operands,
+    PyObject *signature, cnp.PyArray_Descr **descriptors
 ) except -1:
-    x = <object>cnp.PyArray_DESCR(<cnp.ndarray>operands[0])
-    asked = (None, None) if signature is NULL else <object>signature
-    dtype = loop_dtype(x, (None, None) if asked is None else asked)
+    cdef cnp.PyArray_Descr *promoted
+    ufunc = <object><PyObject *>self
+    dtype = None
+    if signature is not NULL and <object>signature is not None:
+        dtype = asked_dtype(ufunc, <object>signature)
+    if dtype is None:
+        check_inputs(
+            ufunc, [<object>cnp.PyArray_DESCR(<cnp.ndarray>operands[i]) for i in range(self.nin)]
+        )
+        promoted = PyArray_ResultType(self.nin, operands, 0, NULL)
+        dtype = <object>promoted
+        Py_DECREF(dtype)  # a new reference, which `dtype` has taken another of
+        dtype = np.dtype(np.float64) if dtype.kind in "biu" else dtype.newbyteorder("=")
     if is_bfloat16(dtype):
-        register_bfloat16(dtype.num)
-    for i in range(2):
+        register_bfloat16(ufunc, dtype.num)
+    for i in range(self.nargs):
         Py_INCREF(dtype)
-        descriptors[i] = <PyObject *>dtype
+        descriptors[i] = <cnp.PyArray_Descr *>dtype
     return 0
 
+
 cdef cnp.PyUFuncGenericFunction loops[3]
-cdef void *loop_data[3]
-cdef char loop_types[6]
-for i, (letter, operation) in enumerate(
+cdef void *erfinv_data[3]
+cdef void *backward_data[3]
+cdef char erfinv_types[6]
+cdef char backward_types[9]
+for i, (number, operation) in enumerate(
     ((cnp.NPY_FLOAT16, LUCID_F16), (cnp.NPY_FLOAT32, LUCID_F32), (cnp.NPY_FLOAT64, LUCID_F64))
 ):
-    loops[i] = inner_loop
-    loop_data[i] = &chosen_ops[<int>operation]
-    loop_types[2 * i] = loop_types[2 * i + 1] = letter
-
+    loops[i] = <cnp.PyUFuncGenericFunction>inner_loop
+    erfinv_data[i] = &erfinv_ops[<int>operation]
+    backward_data[i] = &backward_ops[<int>operation]
+    erfinv_types[2 * i] = erfinv_types[2 * i + 1] = number
+    backward_types[3 * i] = backward_types[3 * i + 1] = backward_types[3 * i + 2] = number
 cdef bytes erfinv_doc = b"""Inverse error function, elementwise and correctly rounded.
 
 The real `y` with ``erf(y) == x``; odd and increasing on (-1, 1).
@@ -234,21 +271,78 @@ Examples
 array([       -inf, -0.        ,  0.81341985])
 """
 
-erfinv = cnp.PyUFunc_FromFuncAndData(
-    loops, loop_data, loop_types, 3, 1, 1, cnp.PyUFunc_None, "erfinv", erfinv_doc, 0
+cdef bytes backward_doc = b"""Gradient of erfinv from its result, elementwise.
+
+``grad_out * sqrt(pi)/2 * exp(y**2)``, but where `y` is a correctly rounded erfinv(x) it is
+the derivative at x that `grad_out` is multiplied by: the rounding of `y`, which exp magnifies,
+is undone.
+
+Parameters
+----------
+grad_out : array_like of float64, float32, float16 or bfloat16
+    The cotangent of `y`.
+y : array_like of the same
+    The saved result of `erfinv`. `grad_out` and `y` are broadcast; where the dtypes differ, NumPy's
+    result type is computed in.
+**kwargs
+    `out`, `where`, `dtype` and the rest, as for every `numpy.ufunc`.
+
+Returns
+-------
+ndarray or scalar
+    Below 1 ulp from `grad_out` times the exact derivative. Overflow and underflow happen, and
+    set the flag, only where the result does. Where `y` is infinite, inf with the sign of
+    `grad_out`; where `grad_out` is zero, `grad_out` itself, unless `y` is NaN: what a mask has
+    excluded contributes nothing, even at x = 1.
+
+Raises
+------
+TypeError
+    If a dtype has no loop, which is named, or if float16 is mixed with bfloat16.
+
+See Also
+--------
+erfinv : The function.
+
+Examples
+--------
+>>> import numpy as np
+>>> from lucid_erfinv import erfinv, erfinv_backward
+>>> x = np.array([0.0, 0.5, 1.0])
+>>> y = np.array([0.0, 0.4769362762044699, np.inf])
+>>> erfinv_backward(np.array([1.0, 1.0, 0.0]), y)
+array([0.88622693, 1.11258482, 0.        ])
+"""
+
+
+cdef object make_ufunc(
+    str name, int inputs, void **data, char *types, const char *c_name, const char *doc
+):
+    ufunc = cnp.PyUFunc_FromFuncAndData(
+        loops, data, types, 3, inputs, 1, cnp.PyUFunc_None, <char *>c_name, <char *>doc, 0
+    )
+    (<PyUFuncObject *>ufunc).type_resolver = resolve_types
+    ufunc.__module__ = "lucid_erfinv"
+    ufunc.__qualname__ = name
+    return ufunc
+
+
+erfinv = make_ufunc("erfinv", 1, erfinv_data, erfinv_types, "erfinv", erfinv_doc)
+erfinv_backward = make_ufunc(
+    "erfinv_backward", 2, backward_data, backward_types, "erfinv_backward", backward_doc
 )
-(<PyUFuncObject *>erfinv).type_resolver = resolve_types
-erfinv.__module__ = "lucid_erfinv"
-erfinv.__qualname__ = "erfinv"
 
 
 # Typed memoryviews -------------------------------------------------------------------------------
 
 cdef void write_into(const cython.floating[::1] x, cython.floating[::1] out) noexcept:
-    cdef lucid_op *op = &chosen_ops[<int>(LUCID_F64 if cython.floating is double else LUCID_F32)]
-    cdef Py_ssize_t size = sizeof(cython.floating)
+    cdef lucid_op *op = &erfinv_ops[<int>(LUCID_F64 if cython.floating is double else LUCID_F32)]
+    cdef cnp.npy_intp steps[2]
+    cdef char *operands[2]
+    steps[0] = steps[1] = sizeof(cython.floating)
+    operands[0], operands[1] = <char *>&x[0], <char *>&out[0]
     with nogil:
-        lucid_run(op, <const char *>&x[0], size, <char *>&out[0], size, x.shape[0])
+        lucid_run(op, operands, steps, x.shape[0])
 
 
 cdef str element_format(view, str argument):
@@ -377,45 +471,63 @@ read_num_threads()
 
 # For tests and benchmarks ------------------------------------------------------------------------
 
-cdef lucid_op op_at(level, dtype) except *:
-    types = {"d": LUCID_F64, "f": LUCID_F32, "e": LUCID_F16}
-    if is_bfloat16(dtype):
-        return lucid_erfinv_op(find_level(level), LUCID_BF16)
-    return lucid_erfinv_op(find_level(level), types[dtype.char])
+cdef class Call:
+    """A kernel of a level, ready to be run on contiguous arrays of one dtype and size."""
+
+    cdef lucid_op op
+    cdef char *operands[3]
+    cdef cnp.npy_intp steps[3]
+    cdef size_t n
+    cdef tuple arrays
+
+    def __init__(self, level, *arrays):
+        first = arrays[0]
+        for i, array in enumerate(arrays):
+            if array.dtype != first.dtype or array.size != first.size:
+                raise ValueError("the arrays must have one dtype and one size")
+            if not (array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative):
+                raise ValueError("the arrays must be contiguous, aligned and of native byte order")
+            self.operands[i] = <char *>cnp.PyArray_DATA(array)
+            self.steps[i] = array.itemsize
+        types = {"d": LUCID_F64, "f": LUCID_F32, "e": LUCID_F16}
+        number = LUCID_BF16 if is_bfloat16(first.dtype) else types[first.dtype.char]
+        if len(arrays) == 2:
+            self.op = lucid_erfinv_op(find_level(level), number)
+        else:
+            self.op = lucid_backward_op(find_level(level), number)
+        self.n = first.size
+        self.arrays = arrays
+
+    cdef void run(self) noexcept nogil:
+        lucid_run(&self.op, self.operands, self.steps, self.n)
 
 
-cdef int check_pair(cnp.ndarray x, cnp.ndarray out) except -1:
-    if x.dtype != out.dtype or not x.dtype.isnative or x.size != out.size:
-        raise ValueError("x and out must have one native dtype and one size")
-    if not (x.flags.c_contiguous and out.flags.c_contiguous):
-        raise ValueError("x and out must be contiguous")
-    return 0
-
-
-def _erfinv_at(level, cnp.ndarray x, cnp.ndarray out):
+def _erfinv_at(level, x, out):
     """erfinv of one contiguous array into another of its dtype, at the named level."""
-    check_pair(x, out)
-    cdef lucid_op op = op_at(level, x.dtype)
-    cdef Py_ssize_t size = x.itemsize, n = x.size
-    cdef const char *source = <const char *>cnp.PyArray_DATA(x)
-    cdef char *target = <char *>cnp.PyArray_DATA(out)
+    cdef Call call = Call(level, x, out)
     with nogil:
-        lucid_run(&op, source, size, target, size, n)
+        call.run()
     return out
 
 
-def _bench_at(level, cnp.ndarray x, cnp.ndarray out, size_t repeat):
-    """Seconds that `repeat` calls of a level's kernel take, called from C."""
-    check_pair(x, out)
-    cdef lucid_op op = op_at(level, x.dtype)
-    cdef Py_ssize_t size = x.itemsize, n = x.size
-    cdef const char *source = <const char *>cnp.PyArray_DATA(x)
-    cdef char *target = <char *>cnp.PyArray_DATA(out)
-    cdef size_t _
+def _backward_at(level, grad_out, y, out):
+    """erfinv_backward of contiguous arrays of one dtype, at the named level."""
+    cdef Call call = Call(level, grad_out, y, out)
+    with nogil:
+        call.run()
+    return out
+
+
+def _bench_at(level, *arrays_and_repeat):
+    """Seconds that `repeat` calls of a level's kernel take, called from C: (x, out, repeat) for
+    erfinv, (grad_out, y, out, repeat) for its gradient."""
+    *arrays, repeat = arrays_and_repeat
+    cdef Call call = Call(level, *arrays)
+    cdef size_t count = repeat, _
     start = time.perf_counter()
     with nogil:
-        for _ in range(repeat):
-            lucid_run(&op, source, size, target, size, n)
+        for _ in range(count):
+            call.run()
     return time.perf_counter() - start
 
 
@@ -424,7 +536,6 @@ ctypedef void MklFunction(int n, const void *x, void *y, int64_t mode) noexcept 
 
 def _bench_mkl(size_t address, int64_t mode, cnp.ndarray x, cnp.ndarray out, size_t repeat):
     """Seconds that `repeat` calls of an MKL vector function at `address` take, called from C."""
-    check_pair(x, out)
     cdef MklFunction *function = <MklFunction *>address
     cdef const void *source = cnp.PyArray_DATA(x)
     cdef void *target = cnp.PyArray_DATA(out)

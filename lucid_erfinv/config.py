@@ -1,10 +1,11 @@
 """What this build is and what it runs on here."""
 
 from . import _ufunc
+from .backends import BACKENDS
 
 
 def show_config(mode: str = "stdout") -> dict[str, object] | None:
-    """Show the version, the compiler, the kernel levels and the number of threads.
+    """Show the version, the compiler, the kernel levels, the threads and the back ends.
 
     Parameters
     ----------
@@ -15,7 +16,7 @@ def show_config(mode: str = "stdout") -> dict[str, object] | None:
     -------
     dict or None
         With ``mode="dicts"``: "version", "compiler", "levels" (with "built", "usable" and
-        "chosen") and "threads".
+        "chosen"), "threads" and "backends" (name to "available", or why it is not).
 
     Raises
     ------
@@ -33,6 +34,10 @@ def show_config(mode: str = "stdout") -> dict[str, object] | None:
             "chosen": _ufunc._chosen_level(),
         },
         "threads": _ufunc.get_num_threads(),
+        "backends": {
+            name: "available" if backend.is_available() else backend.why_not()
+            for name, backend in BACKENDS.items()
+        },
     }
     if mode == "dicts":
         return config

@@ -7,7 +7,7 @@
 
 enum lucid_stage {
     LUCID_F32_SECOND,     /* binary32 lanes whose rounding the first phase left open */
-    LUCID_F64_SECOND,     /* binary64 lanes that left the avx512 front for the rows kernel */
+    LUCID_F64_SECOND,     /* binary64 lanes handed by the first phase to the rows kernel */
     LUCID_F64_EXACT,      /* binary64 lanes decided in 128-bit integers */
     LUCID_F64_EXACT_WIDE, /* ... in multi-word integers */
     LUCID_F64_EXACT_LAST, /* ... that the last stage left open */

@@ -10,6 +10,9 @@
 lucid_kernel_f64 lucid_erfinv_f64_rows_baseline;
 lucid_kernel_f32 lucid_erfinv_f32_scalar;
 lucid_kernel_u16 lucid_erfinv_f16, lucid_erfinv_bf16;
+lucid_backward_kernel_f64 lucid_backward_f64_baseline;
+lucid_backward_kernel_f32 lucid_backward_f32_baseline;
+lucid_backward_kernel_u16 lucid_backward_f16, lucid_backward_bf16;
 
 static int always(void) {
     return 1;
@@ -18,6 +21,8 @@ static int always(void) {
 #ifdef LUCID_HAVE_AVX2
 lucid_kernel_f64 lucid_erfinv_f64_lines_avx2;
 lucid_kernel_f32 lucid_erfinv_f32_rows_avx2;
+lucid_backward_kernel_f64 lucid_backward_f64_avx2;
+lucid_backward_kernel_f32 lucid_backward_f32_avx2;
 
 static int avx2_usable(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -27,6 +32,8 @@ static int avx2_usable(void) {
 #ifdef LUCID_HAVE_AVX512
 lucid_kernel_f64 lucid_erfinv_f64_lines_avx512;
 lucid_kernel_f32 lucid_erfinv_f32_permute_avx512;
+lucid_backward_kernel_f64 lucid_backward_f64_avx512;
+lucid_backward_kernel_f32 lucid_backward_f32_avx512;
 
 static int avx512_usable(void) {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -39,18 +46,24 @@ static int avx512_usable(void) {
 #ifdef LUCID_HAVE_NEON
 lucid_kernel_f64 lucid_erfinv_f64_lines_neon;
 lucid_kernel_f32 lucid_erfinv_f32_rows_neon;
+lucid_backward_kernel_f64 lucid_backward_f64_neon;
+lucid_backward_kernel_f32 lucid_backward_f32_neon;
 #endif
 
 static const struct lucid_level built[] = {
-    {"baseline", always, lucid_erfinv_f64_rows_baseline, lucid_erfinv_f32_scalar},
+    {"baseline", always, lucid_erfinv_f64_rows_baseline, lucid_erfinv_f32_scalar,
+     lucid_backward_f64_baseline, lucid_backward_f32_baseline},
 #ifdef LUCID_HAVE_AVX2
-    {"avx2", avx2_usable, lucid_erfinv_f64_lines_avx2, lucid_erfinv_f32_rows_avx2},
+    {"avx2", avx2_usable, lucid_erfinv_f64_lines_avx2, lucid_erfinv_f32_rows_avx2,
+     lucid_backward_f64_avx2, lucid_backward_f32_avx2},
 #endif
 #ifdef LUCID_HAVE_AVX512
-    {"avx512", avx512_usable, lucid_erfinv_f64_lines_avx512, lucid_erfinv_f32_permute_avx512},
+    {"avx512", avx512_usable, lucid_erfinv_f64_lines_avx512, lucid_erfinv_f32_permute_avx512,
+     lucid_backward_f64_avx512, lucid_backward_f32_avx512},
 #endif
 #ifdef LUCID_HAVE_NEON
-    {"neon", always, lucid_erfinv_f64_lines_neon, lucid_erfinv_f32_rows_neon},
+    {"neon", always, lucid_erfinv_f64_lines_neon, lucid_erfinv_f32_rows_neon,
+     lucid_backward_f64_neon, lucid_backward_f32_neon},
 #endif
 };
 
@@ -58,7 +71,7 @@ const struct lucid_level *const lucid_levels = built;
 const size_t lucid_level_count = sizeof built / sizeof built[0];
 
 struct lucid_op lucid_erfinv_op(const struct lucid_level *level, enum lucid_type type) {
-    struct lucid_op op = {.type = type};
+    struct lucid_op op = {.type = type, .inputs = 1};
     switch (type) {
     case LUCID_F64:
         op.kernel.f64 = level->erfinv_f64;
@@ -66,11 +79,24 @@ struct lucid_op lucid_erfinv_op(const struct lucid_level *level, enum lucid_type
     case LUCID_F32:
         op.kernel.f32 = level->erfinv_f32;
         break;
-    case LUCID_F16:
-        op.kernel.u16 = lucid_erfinv_f16;
+    default:
+        op.kernel.u16 = type == LUCID_F16 ? lucid_erfinv_f16 : lucid_erfinv_bf16;
+        break;
+    }
+    return op;
+}
+
+struct lucid_op lucid_backward_op(const struct lucid_level *level, enum lucid_type type) {
+    struct lucid_op op = {.type = type, .inputs = 2};
+    switch (type) {
+    case LUCID_F64:
+        op.kernel.backward_f64 = level->backward_f64;
+        break;
+    case LUCID_F32:
+        op.kernel.backward_f32 = level->backward_f32;
         break;
     default:
-        op.kernel.u16 = lucid_erfinv_bf16;
+        op.kernel.backward_u16 = type == LUCID_F16 ? lucid_backward_f16 : lucid_backward_bf16;
         break;
     }
     return op;
@@ -81,20 +107,18 @@ static unsigned size_log2(enum lucid_type type) {
     return type == LUCID_F64 ? 3 : type == LUCID_F32 ? 2 : 1;
 }
 
-static unsigned run_kernel(const struct lucid_op *op, const void *x, void *y, size_t n) {
+/* The operands are the inputs, then the output. */
+static unsigned run_kernel(const struct lucid_op *op, void *const *at, size_t n) {
     lucid_fpenv callers = lucid_enter_default();
     unsigned flags;
-    switch (op->type) {
-    case LUCID_F64:
-        flags = op->kernel.f64(x, y, n);
-        break;
-    case LUCID_F32:
-        flags = op->kernel.f32(x, y, n);
-        break;
-    default:
-        flags = op->kernel.u16(x, y, n);
-        break;
-    }
+    if (op->inputs == 1)
+        flags = op->type == LUCID_F64   ? op->kernel.f64(at[0], at[1], n)
+                : op->type == LUCID_F32 ? op->kernel.f32(at[0], at[1], n)
+                                        : op->kernel.u16(at[0], at[1], n);
+    else
+        flags = op->type == LUCID_F64   ? op->kernel.backward_f64(at[0], at[1], at[2], n)
+                : op->type == LUCID_F32 ? op->kernel.backward_f32(at[0], at[1], at[2], n)
+                                        : op->kernel.backward_u16(at[0], at[1], at[2], n);
     lucid_leave_default(callers);
     return flags;
 }
@@ -110,16 +134,19 @@ static void raise_flags(unsigned flags) {
 /* Some 5 to 10 us of work at the fastest level. */
 enum { PIECE_BYTES = 64 * 1024 };
 
+enum { MAX_OPERANDS = 3 };
+
 struct piecewise {
     const struct lucid_op *op;
-    const char *x;
-    char *y;
+    char *const *operands;
 };
 
 static unsigned run_piece(void *context, size_t begin, size_t end) {
     const struct piecewise *whole = context;
-    size_t offset = begin << size_log2(whole->op->type);
-    return run_kernel(whole->op, whole->x + offset, whole->y + offset, end - begin);
+    void *at[MAX_OPERANDS];
+    for (int i = 0; i <= whole->op->inputs; i++)
+        at[i] = whole->operands[i] + (begin << size_log2(whole->op->type));
+    return run_kernel(whole->op, at, end - begin);
 }
 
 static void copy_strided(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step,
@@ -141,30 +168,39 @@ static void copy_strided(char *to, ptrdiff_t to_step, const char *from, ptrdiff_
     }
 }
 
-void lucid_run(const struct lucid_op *op, const char *x, ptrdiff_t x_step, char *y,
-               ptrdiff_t y_step, size_t n) {
-    unsigned log2 = size_log2(op->type);
-    ptrdiff_t size = (ptrdiff_t)1 << log2;
+static unsigned run_strided(const struct lucid_op *op, char *const *operands,
+                            const ptrdiff_t *steps, size_t n) {
+    enum { BLOCK = 512 };
+    union {
+        double f64[BLOCK];
+        float f32[BLOCK];
+        uint16_t u16[BLOCK];
+    } buffers[MAX_OPERANDS - 1];
+    void *const at[MAX_OPERANDS] = {&buffers[0], &buffers[op->inputs - 1], &buffers[0]};
+    ptrdiff_t size = (ptrdiff_t)1 << size_log2(op->type);
     unsigned flags = 0;
-    if (n == 1 || (x_step == size && y_step == size)) {
-        struct piecewise whole = {op, x, y};
-        flags = lucid_parallel(run_piece, &whole, n, (size_t)PIECE_BYTES >> log2);
-    } else {
-        enum { BLOCK = 512 };
-        union {
-            double f64[BLOCK];
-            float f32[BLOCK];
-            uint16_t u16[BLOCK];
-        } buffer;
-        while (n > 0) {
-            size_t block = n < BLOCK ? n : BLOCK;
-            copy_strided((char *)&buffer, size, x, x_step, (size_t)size, block);
-            flags |= run_kernel(op, &buffer, &buffer, block);
-            copy_strided(y, y_step, (const char *)&buffer, size, (size_t)size, block);
-            x += x_step * (ptrdiff_t)block;
-            y += y_step * (ptrdiff_t)block;
-            n -= block;
-        }
+    for (size_t done = 0, block; done < n; done += block) {
+        block = n - done < BLOCK ? n - done : BLOCK;
+        for (int i = 0; i < op->inputs; i++)
+            copy_strided(at[i], size, operands[i] + (ptrdiff_t)done * steps[i], steps[i],
+                         (size_t)size, block);
+        flags |= run_kernel(op, at, block);
+        int out = op->inputs;
+        copy_strided(operands[out] + (ptrdiff_t)done * steps[out], steps[out], at[out], size,
+                     (size_t)size, block);
     }
-    raise_flags(flags);
+    return flags;
+}
+
+void lucid_run(const struct lucid_op *op, char *const *operands, const ptrdiff_t *steps, size_t n) {
+    unsigned log2 = size_log2(op->type);
+    int contiguous = 1;
+    for (int i = 0; i <= op->inputs; i++)
+        contiguous &= steps[i] == (ptrdiff_t)1 << log2;
+    if (contiguous || n == 1) {
+        struct piecewise whole = {op, operands};
+        raise_flags(lucid_parallel(run_piece, &whole, n, (size_t)PIECE_BYTES >> log2));
+    } else {
+        raise_flags(run_strided(op, operands, steps, n));
+    }
 }

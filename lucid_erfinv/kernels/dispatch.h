@@ -2,6 +2,7 @@
 #ifndef LUCID_DISPATCH_H
 #define LUCID_DISPATCH_H
 
+#include "backward.h"
 #include "erfinv.h"
 
 enum lucid_type { LUCID_F64, LUCID_F32, LUCID_F16, LUCID_BF16, LUCID_TYPES };
@@ -11,15 +12,21 @@ struct lucid_level {
     int (*usable)(void);
     lucid_kernel_f64 *erfinv_f64;
     lucid_kernel_f32 *erfinv_f32;
+    lucid_backward_kernel_f64 *backward_f64;
+    lucid_backward_kernel_f32 *backward_f32;
 };
 
 /* One function, one element type, at one level. */
 struct lucid_op {
     enum lucid_type type;
+    int inputs; /* 1: erfinv, 2: its gradient */
     union {
         lucid_kernel_f64 *f64;
         lucid_kernel_f32 *f32;
         lucid_kernel_u16 *u16;
+        lucid_backward_kernel_f64 *backward_f64;
+        lucid_backward_kernel_f32 *backward_f32;
+        lucid_backward_kernel_u16 *backward_u16;
     } kernel;
 };
 
@@ -28,11 +35,12 @@ extern const struct lucid_level *const lucid_levels;
 extern const size_t lucid_level_count;
 
 struct lucid_op lucid_erfinv_op(const struct lucid_level *level, enum lucid_type type);
+struct lucid_op lucid_backward_op(const struct lucid_level *level, enum lucid_type type);
 
-/* n elements, `step` bytes from one to the next; y may be x with the same step, no other overlap.
- * Runs in the default floating-point environment whatever the caller's is, then raises the
- * result's flags in the caller's.  Long contiguous arrays go over the worker threads. */
-void lucid_run(const struct lucid_op *op, const char *x, ptrdiff_t x_step, char *y,
-               ptrdiff_t y_step, size_t n);
+/* n elements of the operands, inputs first, `steps` bytes from one to the next; the output may be
+ * an input with the same step, no other overlap.  Runs in the default floating-point environment
+ * whatever the caller's is, then raises the result's flags in the caller's.  Long contiguous arrays
+ * go over the worker threads. */
+void lucid_run(const struct lucid_op *op, char *const *operands, const ptrdiff_t *steps, size_t n);
 
 #endif

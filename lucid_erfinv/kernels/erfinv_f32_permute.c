@@ -1,9 +1,9 @@
 /* erfinv, binary32, correctly rounded: 16 lanes of AVX-512, coefficients by permutation.
  * SPDX-License-Identifier: MIT
- * Four segments per binade of w = 1 - |x|, degree 6, in binary32, give y + low from 0 to 2^-29 * y
- * below the result; a lane is open where these limits round apart.  Lanes of the far tail, the
- * last floats below 1, tiny ones and special values are done 64 at a time where many of them
- * come together.  docs/accuracy-f32.md. */
+ * Four segments per binade of w = 1 - |x|, degree 6, in binary32, give high + low, from 0 to
+ * 2^-29 of its value below the result; a lane is open where these limits round apart.  Lanes of the
+ * far tail, the last floats below 1, tiny ones and special values are done 64 at a time where many
+ * of them come together.  docs/accuracy-f32.md. */
 #include "erfinv_f32_second.h"
 
 #include <immintrin.h>
@@ -16,7 +16,7 @@
 #define TINY 0x08000000u /* 2^-111: no step underflows from here on */
 #define TINY_BITS 0x78000000u
 #define FAR_TAIL 0x3f7ec000u    /* 1 - 5/4 * 2^-8 */
-#define LIMIT 0x1.fdcp-1f         /* 1 - 9/8 * 2^-8, in the segment of NaN */
+#define LIMIT 0x1.fdcp-1f       /* 1 - 9/8 * 2^-8, in the segment of NaN */
 #define TABLE_BREAK 0x3f7ff800u /* 1 - 2^-13 */
 
 enum { VECTORS = 4, GROUP = 16 * VECTORS, MANY = 8 };
@@ -40,12 +40,8 @@ static inline __mmask16 between(__mmask16 k, __m512i x, uint32_t a, uint32_t b) 
     return _mm512_mask_cmplt_epu32_mask(k, _mm512_sub_epi32(x, all(a)), all(b - a));
 }
 
-/* The permutation overwrites its first table, and a copy from memory costs none of the units
- * that are busy: the address is hidden, so that no compiler copies a register instead. */
 static inline __m512 pick(const float line[32], __m512i index) {
-    const float *first = line;
-    __asm__ volatile("" : "+r"(first));
-    return _mm512_permutex2var_ps(_mm512_loadu_ps(first), index, _mm512_loadu_ps(line + 16));
+    return _mm512_permutex2var_ps(_mm512_loadu_ps(line), index, _mm512_loadu_ps(line + 16));
 }
 
 /* r = erfinv(x) where the rounding is sure, x elsewhere; sure[v] has a bit for each of the former
@@ -168,23 +164,20 @@ static __attribute__((noinline)) uint64_t special(float *y, uint64_t open, unsig
 
 /* x and y hold a multiple of GROUP. */
 static unsigned block(const float *x, float *y, size_t n, size_t *second) {
-    uint16_t sure[LUCID_F32_BLOCK / 16];
+    uint64_t sure[LUCID_F32_BLOCK / GROUP];
     struct open_lanes list;
     unsigned flags = 0;
     for (size_t i = 0; i < n; i += GROUP) {
         __m512 r[VECTORS];
         __mmask16 k[VECTORS];
         quick(lucid_f32_permute, LIMIT, x + i, r, k);
-        for (size_t v = 0; v < VECTORS; v++) {
+        for (size_t v = 0; v < VECTORS; v++)
             _mm512_storeu_ps(y + i + 16 * v, r[v]);
-            sure[i / 16 + v] = k[v];
-        }
+        sure[i / GROUP] = _mm512_kunpackd(_mm512_kunpackw(k[3], k[2]), _mm512_kunpackw(k[1], k[0]));
     }
     list.count = 0;
     for (size_t i = 0; i < n; i += GROUP) {
-        uint64_t open;
-        memcpy(&open, sure + i / 16, sizeof open);
-        open = ~open;
+        uint64_t open = ~sure[i / GROUP];
         if (__builtin_popcountll(open) > MANY)
             open = special(y + i, open, &flags);
         list_open(&list, open, i);

@@ -1,8 +1,9 @@
 /* erfinv, binary32, correctly rounded: 8 lanes of AVX2 or 4 of NEON, coefficients by row.
  * SPDX-License-Identifier: MIT
- * Eight segments per binade of w = 1 - |x|, degree 5, in binary32, give y + low from 0 to
- * 2^-29 * y below the result; a lane is open where these limits round apart, and so are the
- * last floats below 1, tiny ones and special values.  docs/accuracy-f32.md has the bounds. */
+ * Eight segments per binade of w = 1 - |x|, degree 5, in binary32, give high + low, from 0
+ * to 2^-29 of its value below the result; a lane is open where these limits round apart, and so
+ * are the last floats below 1, tiny ones and special values.  docs/accuracy-f32.md has the bounds.
+ */
 #include "erfinv_f32_second.h"
 #include "vec_f32.h"
 
@@ -10,8 +11,8 @@
 #define ONE 0x3f800000u
 #define SMALLEST_NORMAL 0x00800000u
 #define TABLE_BREAK 0x3f7ff800u /* 1 - 2^-13 */
-#define TINY 0x0d800000u     /* 2^-100: no step underflows from here on */
-#define FAR_TAIL 0x3f7ff000u /* 1 - 2^-12: the end of the rows */
+#define TINY 0x0d800000u        /* 2^-100: no step underflows from here on */
+#define FAR_TAIL 0x3f7ff000u    /* 1 - 2^-12: the end of the rows */
 
 enum { VECTORS = 4, GROUP = VECTORS * LANES, MANY = GROUP / 4 };
 
@@ -25,7 +26,8 @@ static inline vec limited(veci pattern) {
 static inline void find_rows(const float *x, uint32_t *row, size_t n) {
     for (size_t i = 0; i < n; i += LANES) {
         vec a = limited(and(bits(load(x + i)), broadcast_bits(~SIGN)));
-        veci below_one = sub_bits(broadcast_bits(0x3f7fffffu), bits(sub(broadcast(0x1.fffffep-1f), a)));
+        veci below_one =
+            sub_bits(broadcast_bits(0x3f7fffffu), bits(sub(broadcast(0x1.fffffep-1f), a)));
         store_bits(row + i, and(shift_right(below_one, 15), broadcast_bits(~31u)));
     }
 }
@@ -74,7 +76,8 @@ static __attribute__((noinline)) uint64_t special(float *y, uint64_t open, unsig
     uint64_t last = 0, tiny = 0;
     for (int v = 0; v < VECTORS; v++) {
         veci a = and(bits(load(y + v * LANES)), broadcast_bits(~SIGN));
-        veci small = max_bits(a, broadcast_bits(TINY)), large = max_bits(a, broadcast_bits(TABLE_BREAK));
+        veci small = max_bits(a, broadcast_bits(TINY)),
+             large = max_bits(a, broadcast_bits(TABLE_BREAK));
         small = equal_bits(small, broadcast_bits(TINY));
         large = and(equal_bits(large, a), equal_bits(min_bits(a, broadcast_bits(ONE - 1)), a));
         tiny |= (uint64_t)lanes_of(small) << (v * LANES);
@@ -90,13 +93,16 @@ static __attribute__((noinline)) uint64_t special(float *y, uint64_t open, unsig
         r |= x & SIGN;
         memcpy(here, &r, sizeof r);
     }
+    uint32_t underflow = 0;
     for (uint64_t k = tiny; k; k &= k - 1) {
         float *here = y + __builtin_ctzll(k);
-        *here = (float)(*here * 0x1.c5bf891b4ef6bp-1); /* in double */
-        uint32_t r;
-        memcpy(&r, here, sizeof r);
-        *flags |= (r & ~SIGN) - 1 < SMALLEST_NORMAL - 1 ? LUCID_UNDERFLOW : 0;
+        float r = (float)(*here * 0x1.c5bf891b4ef6bp-1); /* in double */
+        uint32_t pattern;
+        memcpy(&pattern, &r, sizeof pattern);
+        underflow |= (pattern & ~SIGN) - 1 < SMALLEST_NORMAL - 1;
+        *here = r;
     }
+    *flags |= underflow ? LUCID_UNDERFLOW : 0;
     return open & ~(last | tiny);
 }
 

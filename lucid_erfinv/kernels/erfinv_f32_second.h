@@ -1,7 +1,7 @@
 /* Second phase of the vector kernels of binary32: lanes whose rounding the first left open.
  * SPDX-License-Identifier: MIT
  * They are listed by their place in the block, where y still holds x, and done in double: four
- * at a time with FMA on x86-64 (same segments as the scalar kernel), else by that kernel. */
+ * at a time with FMA on x86-64, from the scalar kernel's table, else by that kernel. */
 #ifndef LUCID_ERFINV_F32_SECOND_H
 #define LUCID_ERFINV_F32_SECOND_H
 
@@ -11,7 +11,10 @@
 
 #include <string.h>
 
-enum { LUCID_F32_BLOCK = 2048, LUCID_F32_AT_ONCE = 4, FEW = 8 };
+enum { LUCID_F32_BLOCK = 2048, LUCID_F32_AT_ONCE = 4 };
+
+/* Shorter arrays are faster one by one. */
+enum { FEW = 8 };
 
 unsigned lucid_erfinv_f32_scalar(const float *x, float *y, size_t n);
 
@@ -46,7 +49,7 @@ static inline unsigned do_by_scalar(const uint16_t *place, unsigned n, float *y)
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
 
-/* The scalar kernel's polynomial of four values in below 1 - 2^-13, with the sign of x. */
+/* The scalar kernel's polynomial of four values below 1 - 2^-13, with the sign of x. */
 static inline __m128 open_values(__m128 x) {
     __m128 sign = _mm_set1_ps(-0.0f), a = _mm_andnot_ps(sign, x);
     __m128i w = _mm_castps_si128(_mm_sub_ps(_mm_set1_ps(0x1.fffffep-1f), a));
@@ -72,39 +75,27 @@ static inline __m128 open_values(__m128 x) {
     return _mm_or_ps(_mm256_cvtpd_ps(y), _mm_and_ps(sign, x));
 }
 
-static inline void do_four(const uint16_t *place, float *y) {
-    __m128 x = _mm_setr_ps(y[place[0]], y[place[1]], y[place[2]], y[place[3]]);
-    float r[4];
-    _mm_storeu_ps(r, open_values(x));
-    for (int k = 0; k < 4; k++)
-        y[place[k]] = r[k];
-}
-
-/* Sorts out what open_values cannot do: its places go to `rest`, the others stay.  Without
- * branches, as either kind can be the rare one.  From 2^-125 to 1 - 2^-13 there are no flags. */
-static inline unsigned special_lanes(struct open_lanes *list, const float *y, uint16_t *rest) {
-    unsigned n = list->count, special = 0, ordinary = 0;
-    for (unsigned i = 0; i < n; i++) {
-        uint16_t place = list->place[i];
-        uint32_t x;
-        memcpy(&x, y + place, sizeof x);
-        unsigned is_special = (x & 0x7fffffff) - 0x01000000 >= 0x3f7ff800 - 0x01000000;
-        rest[special] = list->place[ordinary] = place;
-        special += is_special;
-        ordinary += !is_special;
-    }
-    list->count = ordinary;
-    return special;
-}
-
 static inline unsigned do_open(struct open_lanes *list, float *y) {
-    uint16_t rest[LUCID_F32_BLOCK];
-    unsigned special = special_lanes(list, y, rest), n = list->count;
-    for (unsigned i = n; i % 4; i++)
-        list->place[i] = list->place[n - 1];
-    for (unsigned i = 0; i < n; i += 4)
-        do_four(list->place + i, y);
-    return special ? do_by_scalar(rest, special, y) : 0;
+    unsigned flags = 0;
+    for (unsigned i = list->count; i % 4; i++)
+        list->place[i] = list->place[i - 1];
+    for (unsigned i = 0; i < list->count; i += 4) {
+        const uint16_t *at = list->place + i;
+        __m128 x = _mm_setr_ps(y[at[0]], y[at[1]], y[at[2]], y[at[3]]);
+        /* Without flags: 2^-125 <= |x| < 1 - 2^-13. */
+        __m128i a = _mm_and_si128(_mm_castps_si128(x), _mm_set1_epi32(0x7fffffff));
+        __m128i special = _mm_or_si128(_mm_cmpgt_epi32(_mm_set1_epi32(0x01000000), a),
+                                       _mm_cmpgt_epi32(a, _mm_set1_epi32(0x3f7ff7ff)));
+        if (_mm_movemask_epi8(special)) {
+            flags |= do_by_scalar(at, 4, y);
+            continue;
+        }
+        float r[4];
+        _mm_storeu_ps(r, open_values(x));
+        for (int k = 0; k < 4; k++)
+            y[at[k]] = r[k];
+    }
+    return flags;
 }
 
 #else

@@ -25,7 +25,7 @@ static double tiny_erfinv(double t, unsigned *flags) {
     uint64_t bits = f64_bits(t);
     double x = bits >> 52 ? f64_of_bits(bits + SCALE) : (double)(int64_t)bits;
     double head = f64_of_bits(f64_bits(x) & ~(uint64_t)VEC_LOW_27_BITS);
-    double p = head * C; /* exact: 26 bits times 27 */
+    double p = head * C; /* exact: 26 bits times 25 */
     double q = (x - head) * C + x * C_LOW;
     double high = p + q, low = (p - high) + q;
     if (high > LEAST_NORMAL) {
@@ -73,7 +73,7 @@ static double settle_lane(double x, double below, double above, unsigned *flags)
 }
 
 #ifdef __GNUC__
-__attribute__((noinline, cold))
+__attribute__((noinline))
 #endif
 static unsigned settle(double *y, const double *below, const double *above, unsigned open) {
     unsigned flags = 0;
@@ -87,9 +87,8 @@ static unsigned settle(double *y, const double *below, const double *above, unsi
 
 /* The row of |x|; what is not below 1 gets the row of NaN, which ends up open. */
 VEC_INLINE void find_rows(const double *x, uint64_t at[LANES]) {
-    const double OUTSIDE = 0x1.f8p-54;
     vec w = vec_sub(vec_set(1), vec_abs(vec_load(x)));
-    vec_row(vec_max(w, vec_set(OUTSIDE)), at);
+    vec_row(vec_max(w, vec_set(LUCID_F64_ROWS_END)), at);
 }
 
 VEC_INLINE unsigned evaluate(const double *x, double *y, const uint64_t at[LANES]) {
@@ -110,7 +109,8 @@ VEC_INLINE unsigned evaluate(const double *x, double *y, const uint64_t at[LANES
     vec u = vec_madd(g, tail, k[C1_LOW]);
     vec p, p_low;
     vec_product(h, k[C1], &p, &p_low);
-    vec high = vec_add(k[Y0], p); /* |p| < y0 or y0 = 0: what is lost is exactly ... */
+    /* |p| < y0 or y0 = 0, so that what the sum loses is found exactly. */
+    vec high = vec_add(k[Y0], p);
     vec lost = vec_sub(p, vec_sub(high, k[Y0]));
     vec low = vec_madd(h, u, vec_add(vec_add(lost, k[Y0_LOW]), p_low));
     vec above = vec_add(high, vec_madd(high, vec_set(EPS), low));
@@ -146,10 +146,10 @@ unsigned LUCID_NAME(lucid_erfinv_f64_rows)(const double *x, double *y, size_t n)
         flags |= run(x, y, 1);
     }
     if (n > 0) {
-        double padded[LANES] = {0};
-        memcpy(padded, x, n * sizeof *x);
+        double padded[LANES];
+        vec_store(padded, vec_load_first(x, n));
         flags |= run(padded, padded, 1);
-        memcpy(y, padded, n * sizeof *y);
+        vec_store_first(y, vec_load(padded), n);
     }
     return flags;
 }

@@ -31,18 +31,16 @@ static inline struct range range_of(const uint16_t *x, size_t n) {
     return (struct range){nonzero, (uint16_t)largest};
 }
 
-static inline uint64_t entry(const uint16_t *table, uint64_t x, int lane) {
-    return (uint64_t)table[(x >> (16 * lane)) & MAGNITUDE] << (16 * lane);
-}
-
 /* All magnitudes are at most 1. */
 static inline void look_up(const uint16_t *table, const uint16_t *x, uint16_t *y, size_t n) {
     size_t i = 0;
     for (; i + 4 <= n; i += 4) {
         uint64_t in;
         memcpy(&in, x + i, sizeof in);
-        uint64_t out = (entry(table, in, 0) | entry(table, in, 1)) |
-                       (entry(table, in, 2) | entry(table, in, 3)) | (in & 0x8000800080008000u);
+        uint64_t m = in & 0x7fff7fff7fff7fffu, out = in & 0x8000800080008000u;
+        uint64_t r0 = table[m & 0xffff], r1 = table[m >> 16 & 0xffff];
+        uint64_t r2 = table[m >> 32 & 0xffff], r3 = table[m >> 48];
+        out |= (r0 | r1 << 16) | (r2 | r3 << 16) << 32;
         memcpy(y + i, &out, sizeof out);
     }
     for (; i < n; i++)

@@ -54,6 +54,14 @@ static inline void vec_store(double *p, vec a) {
     _mm512_storeu_pd(p, a);
 }
 
+static inline vec vec_load_first(const double *p, size_t n) {
+    return _mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p);
+}
+
+static inline void vec_store_first(double *p, vec a, size_t n) {
+    _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), a);
+}
+
 static inline vec vec_set(double a) {
     return _mm512_set1_pd(a);
 }
@@ -159,6 +167,18 @@ static inline void vec_store(double *p, vec a) {
     _mm256_storeu_pd(p, a);
 }
 
+static inline __m256i vec_first_(size_t n) {
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x((long long)n), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+
+static inline vec vec_load_first(const double *p, size_t n) {
+    return _mm256_maskload_pd(p, vec_first_(n));
+}
+
+static inline void vec_store_first(double *p, vec a, size_t n) {
+    _mm256_maskstore_pd(p, vec_first_(n), a);
+}
+
 static inline vec vec_set(double a) {
     return _mm256_set1_pd(a);
 }
@@ -261,6 +281,16 @@ static inline vec vec_load(const double *p) {
 
 static inline void vec_store(double *p, vec a) {
     _mm_storeu_pd(p, a);
+}
+
+static inline vec vec_load_first(const double *p, size_t n) {
+    (void)n; /* 1 */
+    return _mm_load_sd(p);
+}
+
+static inline void vec_store_first(double *p, vec a, size_t n) {
+    (void)n;
+    _mm_store_sd(p, a);
 }
 
 static inline vec vec_set(double a) {
@@ -368,6 +398,16 @@ static inline void vec_store(double *p, vec a) {
     vst1q_f64(p, a);
 }
 
+static inline vec vec_load_first(const double *p, size_t n) {
+    (void)n; /* 1 */
+    return vcombine_f64(vld1_f64(p), vdup_n_f64(0));
+}
+
+static inline void vec_store_first(double *p, vec a, size_t n) {
+    (void)n;
+    vst1_f64(p, vget_low_f64(a));
+}
+
 static inline vec vec_set(double a) {
     return vdupq_n_f64(a);
 }
@@ -456,6 +496,16 @@ static inline vec vec_load(const double *p) {
 }
 
 static inline void vec_store(double *p, vec a) {
+    *p = a;
+}
+
+static inline vec vec_load_first(const double *p, size_t n) { /* never called */
+    (void)n;
+    return *p;
+}
+
+static inline void vec_store_first(double *p, vec a, size_t n) {
+    (void)n;
     *p = a;
 }
 

@@ -4,7 +4,7 @@
     python gen_hard_f64.py ./find_hard hard_f64.csv
 
 Plans blocks of neighbouring doubles, has find_hard name those near a midpoint between doubles,
-measures each with arb and keeps the closest of every binade.  Deterministic; @TIME@ on one core.
+measures each with arb and keeps the closest of every binade.  Deterministic; ten minutes.
 """
 
 import math
@@ -25,7 +25,7 @@ LAST_COMPLETE = 21  # every double below 2^-20 is searched
 COMMENT = """\
 # Hard cases of the binary64 erfinv, by gen_hard_f64.py.  SPDX-License-Identifier: MIT
 # x, result: the correctly rounded erfinv(x).  distance: of erfinv(x) from the nearest midpoint
-# between doubles, in ulps of erfinv(x), positive above it (arb).   found, for each binade of x, or
+# between doubles, in ulps of erfinv(x), positive above it (arb).  found, for each binade of x, or
 # of 1 - x above 1/2:
 #   limit    the closest of ALL significands as x -> 0, by the lattice of sqrt(pi)/2: each is
 #            about as close in every binade below 2^-60
@@ -160,7 +160,7 @@ def plan(search):
         for piece in range(1 << pieces):
             search.add(mode, name, low + (piece << size), size, exponent, log_eps)
 
-    for e in range(59, LAST_COMPLETE - 1, -1):
+    for e in range(LAST_COMPLETE, 60):
         binade("lattice", "lattice", f"x-{e}", 14, 1 << 52, 52, -e - 52, -48)
     binade("lattice", "limit", "limit", 500, 1 << 52, 52, -252, -43)
     for k in range(6, 53):

@@ -1,4 +1,4 @@
-/* Tables of the binary32 kernels, written by gen_f32.py; do not edit.
+/* Tables of the binary32 kernels, written by `python gen_f32.py`; do not edit.
  * SPDX-License-Identifier: MIT */
 #include "f32.h"
 
@@ -222,7 +222,8 @@ _Alignas(64) const double lucid_f32_double[208][10] = {
 /* erfinv(a) * (1 - 2^-30), 0 <= a < 1 - 2^-12: c, c5 to c2, c1_low, c1, y0 of
  * y0 + h * (c1 + c1_low) + c2 * h^2 + ... + c5 * h^5, h = a - c; the last row is for larger a.
  * Row i: w = 1 - a in [W(i + 1), W(i)], W(i) the float with pattern 0x3f800000 - (i << 20).
- * Weight 1/erfinv, relative error at the end of each row; c such that the value there is next to a float. */
+ * Weight 1/erfinv, relative error at the end of each row; c such that the value there is next to a
+ * float. */
 _Alignas(64) const float lucid_f32_rows[97][8] = {
     {0x0p+0f, 0x1.081b02p-3f, -0x1.ad0fe2p-14f, 0x1.db2b54p-3f, -0x1.6f26aap-26f, -0x1.d7155p-26f, 0x1.c5bf8ap-1f, 0x0p+0f}, /* 0: 2^-34.7 */
     {0x1.80e562p-4f, 0x1.26b946p-3f, 0x1.005e3cp-4f, 0x1.f2b95ap-3f, 0x1.104b3p-4f, -0x1.1bb8dp-27f, 0x1.c8ebb2p-1f, 0x1.55e5cap-4f}, /* 1: 2^-33.9 */

@@ -20,6 +20,13 @@ from flint import arb, arb_mat, ctx, fmpq
 ctx.prec = 200
 POINTS = 32
 LAST = 2048  # floats in [1 - 2**-13, 1)
+HEAD = """\
+/* Tables of the binary32 kernels, written by `python gen_f32.py`; do not edit.
+ * SPDX-License-Identifier: MIT */
+#include "f32.h"
+
+#include <math.h>
+"""
 BIAS = 2.0**-30  # the vector kernels' tables are of erfinv * (1 - BIAS)
 # How far from the middle of a segment, as part of half its width, its centre may be: narrow
 # segments of a hold few floats.
@@ -202,7 +209,7 @@ def float_rows(per_binade, segments, degree, common=None):
 
 
 def last_results():
-    """erfinv of 1, then of the floats below 1, downwards."""
+    """Results for 1, then for the floats below 1, downwards."""
     results = [float("inf")]
     for i in range(1, LAST + 1):
         y = erfinv(exact(1 - i * 2.0**-24))
@@ -234,11 +241,7 @@ def array(text, declaration, rows, single, errors=None):
 
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
-    parts = [
-        "/* Tables of the binary32 kernels, written by gen_f32.py; do not edit.\n"
-        " * SPDX-License-Identifier: MIT */\n"
-        '#include "f32.h"\n\n#include <math.h>\n'
-    ]
+    parts = [HEAD]
     rows, errors = double_rows(16, 13 * 16, 8)
     parts.append(
         array(
@@ -260,7 +263,8 @@ Weight 1/erfinv, relative error at the end of each row; row 0 has c = c0 = 0, an
             """erfinv(a) * (1 - 2^-30), 0 <= a < 1 - 2^-12: c, c5 to c2, c1_low, c1, y0 of
 y0 + h * (c1 + c1_low) + c2 * h^2 + ... + c5 * h^5, h = a - c; the last row is for larger a.
 Row i: w = 1 - a in [W(i + 1), W(i)], W(i) the float with pattern 0x3f800000 - (i << 20).
-Weight 1/erfinv, relative error at the end of each row; c such that the value there is next to a float.""",
+Weight 1/erfinv, relative error at the end of each row; c such that the value there is next to a
+float.""",
             "_Alignas(64) const float lucid_f32_rows[97][8]",
             rows,
             True,

@@ -1,10 +1,11 @@
-"""Write erfinv_f64_lines.{c,h}: rows of one cache line each for the first phase of erfinv in binary64.
+"""Write erfinv_f64_lines.{c,h}: rows of one cache line each, for the first phase in binary64.
 
-A line covers 1/64 of a binade of w = 1 - t (rounded), t = |x|, and serves, to some 2^-60,
+A line covers 1/64 of a binade of w = 1 - t (rounded), t = |x|, and serves, to some 2^-63,
     erfinv(t) = y0 + h (c1 + c1_low + h (c2 + ... + h c7)),  h = t - c, exactly.
-c is chosen near the row's middle such that erfinv(c) is very nearly the double y0 (row 0: c = y0 = 0).
-Two numbers are stowed in the low bits of others: c7 in the last 24 of c5, c1_low in the last 20 of c6.
-They end where a row has too few floats for such a c; a last one, for all else, is NaN.
+c is chosen near the line's middle such that erfinv(c) is very nearly the double y0 (line 0:
+c = y0 = 0).  Two numbers are stowed in the low bits of others: c7 in the last 24 of c5, c1_low in
+the last 20 of c6.  The lines end where they have too few floats for such a c; one more, for all
+else, is NaN.
 Run: python gen_f64_lines.py [directory]
 """
 
@@ -15,7 +16,21 @@ from math import comb, frexp
 from pathlib import Path
 
 from flint import arb, ctx
-from gen_f64_rows import U, Value, add, borders, exact, interpolate, log2, mul, nearest, round_to, taylor, up
+from gen_f64_rows import (
+    U,
+    Value,
+    add,
+    borders,
+    exact,
+    interpolate,
+    log2,
+    mul,
+    nearest,
+    quotient_term,
+    round_to,
+    taylor,
+    up,
+)
 
 ctx.prec = 220
 DEGREE = 7
@@ -63,24 +78,22 @@ def size(d, low, high):
 
 
 def centre(left, right):
-    """c and y0: the candidate nearest to the middle."""
+    """The c nearest to the middle that will do, and its y0."""
     middle = round_to((left + right) / 2, 53)
     step = max(Fraction(1, 2**53), round_to((right - left) / 2**15, 1))
-    unit = 200
-    series = [int((v.mid() * arb(2) ** unit).floor().unique_fmpz()) for v in taylor(middle, 8)]
-    y = nearest(exact(middle).erfinv())
-    ulp = Fraction(2) ** (frexp(float(y))[1] - 53)
-    ulp_bits = int(ulp * 2**unit)
-    near = int(NEARLY * y * 2**unit)
+    one = 2**200  # candidates are tried in integers, by the Taylor series at the middle
+    series = [int((v.mid() * one).floor().unique_fmpz()) for v in taylor(middle, 8)]
+    y = float(exact(middle).erfinv())
+    ulp = one * Fraction(2) ** (frexp(y)[1] - 53)
+    near = NEARLY * one * Fraction(y)
+    ulp, near, step = int(ulp), int(near), int(step * one)
     for i in range(TRIES):
         offset = step * ((i + 1) // 2) * (-1) ** i
-        d = int(offset * 2**unit)
-        v = 0
+        value = 0
         for a in reversed(series):
-            v = ((v * d) >> unit) + a
-        rest = v % ulp_bits
-        if min(rest, ulp_bits - rest) < near:
-            c = middle + offset
+            value = value * offset // one + a
+        if min(value % ulp, -value % ulp) < near:
+            c = middle + Fraction(offset, one)
             y = exact(c).erfinv()
             y0 = nearest(y)
             if round_to(c, 53) == c and up(y - exact(y0)) < 2 * NEARLY * y0:
@@ -122,7 +135,7 @@ def make_line(r):
 
     def refit(n):
         def g(h):
-            return f(h) - sum((exact(a) * exact(h) ** (k - first) for k, a in fixed.items()), arb(0))
+            return f(h) - sum(exact(a) * exact(h) ** (k - first) for k, a in fixed.items())
 
         return interpolate(g, low - c, high - c, n - first)[0]
 
@@ -138,14 +151,12 @@ def make_line(r):
         v[f"c{k}"] = nearest(q[k])
     p = [arb(0)] * first + p
     stored = [v["y0"], v["c1"] + v["c1_low"]] + [v[f"c{k}"] for k in range(2, DEGREE + 1)]
-    difference = [a - exact(b) for a, b in zip(p, stored)][first:]
+    difference = [a - exact(b) for a, b in zip(p, stored, strict=True)][first:]
     if r:
         derivative = up(taylor(high, DEGREE + 1)[DEGREE + 1])
         smallest, divisor = Fraction(float(exact(low).erfinv().lower())) * (1 - U), Fraction(1)
     else:
-        n = DEGREE  # all derivatives of erfinv(t)/t increase
-        series, inverse = taylor(high, n), 1 / exact(high)
-        derivative = up(sum(series[i] * (-1) ** (n - i) * inverse ** (n - i + 1) for i in range(n + 1)))
+        derivative = up(quotient_term(high, DEGREE))
         smallest, divisor = up(arb.pi().sqrt() / 2) * Fraction(99, 100), H
     truncation = spread * derivative + size(difference, low - c, high - c)
     return v, [truncation / smallest, (truncation + rounding(v, H) / divisor) / smallest]
@@ -156,16 +167,17 @@ def main(directory):
     for r in range(LINES):
         v, bounds = make_line(r)
         lines.append(v)
-        worst = [max(a, (b, r)) for a, b in zip(worst, bounds)]
+        worst = [max(a, (b, r)) for a, b in zip(worst, bounds, strict=True)]
     print([(round(log2(b), 3), r) for b, r in worst])
     eps = round_to(worst[1][0] * (1 + Fraction(1, 256)), 8)
+    approximation, total = (f"2^{log2(b):.2f} (line {r})" for b, r in worst)
     about = f"""/* Generated by `python gen_f64_lines.py`.  SPDX-License-Identifier: MIT
- * erfinv on 1/64 binades of w = 1 - t, 0 <= t < 1, w >= 2^-{BINADES};
+ * erfinv on 1/64 binades of w = 1 - t, 0 <= t < 1, w > 2^-{BINADES};
  * line (bits(1.0) - bits(w)) >> 46, 64 bytes each, the last one NaN.
- * Form: y0 + h (c1 + c1_low + h (c2 + ... + h c{DEGREE})), h = t - c; row 0: c = y0 = 0.
+ * Form: y0 + h (c1 + c1_low + h (c2 + ... + h c{DEGREE})), h = t - c; line 0: c = y0 = 0.
  * c7 = bits(c5) << {SHIFT["c7"]}, c1_low = bits(c6) << {SHIFT["c1_low"]}.
- * Degree {DEGREE}, interpolation at Chebyshev nodes, weight 1/erfinv(t).  Relative error of the polynomial at
- * most 2^{log2(worst[0][0]):.2f} (row {worst[0][1]}), with the kernel's roundings 2^{log2(worst[1][0]):.2f} (row {worst[1][1]}): docs/accuracy-f64.md. */
+ * Degree {DEGREE}, interpolation at Chebyshev nodes, weight 1/erfinv(t).  Relative error at most
+ * {approximation} for the polynomial, {total} with the kernel's roundings. */
 """
     header = f"""{about}#ifndef LUCID_TABLES_ERFINV_F64_LINES_H
 #define LUCID_TABLES_ERFINV_F64_LINES_H
@@ -173,7 +185,7 @@ def main(directory):
 enum {{ LUCID_F64_LINES = {LINES + 1}, LUCID_F64_LINE = {len(COLUMNS.split())} }};
 enum {{ LUCID_F64_C7_SHIFT = {SHIFT["c7"]}, LUCID_F64_C1_LOW_SHIFT = {SHIFT["c1_low"]} }};
 
-/* Row {LINES} is for whatever has this w or a smaller one. */
+/* A w of the last line. */
 #define LUCID_F64_LINES_END {(2.0**-BINADES).hex()}
 
 /* Bound of the relative error of high + low. */

@@ -13,6 +13,11 @@ from pathlib import Path
 from flint import arb, ctx, fmpq, fmpz
 
 ctx.prec = 100
+HEAD = """\
+/* Tables of the 16-bit kernels, written by `python gen_half.py`; do not edit.
+ * SPDX-License-Identifier: MIT */
+#include "half.h"
+"""
 
 
 class Format:
@@ -47,8 +52,7 @@ def table(name, title, form):
     results += [form.nearest(form.value(p).erfinv()) for p in range(1, form.one)]
     results.append(form.infinity)
     lines = [
-        f"/* erfinv of the {title} with patterns 0 to {form.one:#x} (from 0 to 1), correctly rounded:",
-        " * python gen_half.py */",
+        f"/* erfinv of the {title} values from 0 to 1 ({form.one:#x}), correctly rounded. */",
         f"_Alignas(64) const uint16_t {name}[{form.one:#x} + 1] = {{",
     ]
     for i in range(0, len(results), 16):
@@ -59,9 +63,7 @@ def table(name, title, form):
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
     parts = [
-        "/* Tables of the 16-bit kernels, written by gen_half.py; do not edit.\n"
-        " * SPDX-License-Identifier: MIT */\n"
-        '#include "half.h"\n',
+        HEAD,
         table("lucid_f16", "float16", Format(10, 15)),
         table("lucid_bf16", "bfloat16", Format(7, 127)),
     ]
