@@ -4,13 +4,17 @@ RUN = .venv/bin/python -P
 PIP = .venv/bin/python -m pip --disable-pip-version-check --quiet
 SOURCES = meson.build meson.options pyproject.toml $(shell find lucid_erfinv -type f -not -name '*.pyc')
 
-.PHONY: demo test test-exhaustive test-builds test-all lint bench sweep clean
+.PHONY: demo test test-frameworks test-exhaustive test-builds test-all lint bench sweep clean
 
 demo: .venv/demo
 	$(RUN) -m lucid_erfinv sweep
 
 test: .venv/test
 	$(RUN) -m pytest
+
+# The adapters, with the frameworks that docs/frameworks.md was checked with: gigabytes.
+test-frameworks: .venv/frameworks
+	$(RUN) -m pytest tests/test_adapters.py tests/test_guide.py tests/test_node.py tests/test_ops.py
 
 # All float32 inputs at every level, more than 2^31 elements.
 test-exhaustive: .venv/test
@@ -20,7 +24,7 @@ test-exhaustive: .venv/test
 test-builds: .venv/test
 	sh tests/builds.sh .venv
 
-test-all: test test-exhaustive test-builds
+test-all: test test-frameworks test-exhaustive test-builds
 
 lint: .venv/lint
 	sh tests/lint.sh .venv
@@ -48,6 +52,10 @@ clean:
 
 .venv/demo: .venv/bin/python $(SOURCES)
 	$(PIP) install ".[sweep]"
+	@touch $@
+
+.venv/frameworks: .venv/test
+	$(PIP) install autograd==1.9.1 jax==0.10.2 "mlx[cpu]==0.32.4" torch==2.13.0
 	@touch $@
 
 .venv/test .venv/bench .venv/lint: .venv/%: .venv/bin/python $(SOURCES)
