@@ -103,6 +103,7 @@ def cases(dtype: str, n: int, rng: np.random.Generator) -> Iterator[Case]:
     end = {"float64": 26.0, "float32": 9.0}[dtype]
     for name, exact, low, high in (
         ("any y", at_any_y, 0.5, largest),
+        ("any y < 0.7", at_any_y, 0.5, 0.7),
         ("above", plain, largest * 1.001, end),
         ("below", plain, 0.0, 0.4999),
     ):
@@ -147,7 +148,9 @@ def report(dtype: str, all_cases: Iterator[Case], levels: list[str], jobs: int) 
             info, pending = precision_of(y.dtype), []
             for i in range(0, points.size, CHUNK):
                 part = slice(i, i + CHUNK)
-                pending.append(pool.submit(errors, exact, info, points[part], g[part], got[:, part]))
+                pending.append(
+                    pool.submit(errors, exact, info, points[part], g[part], got[:, part])
+                )
             parts = [done.result() for done in tqdm.tqdm(pending, leave=False, desc=name)]
             largest = np.max(parts, axis=0)
             print(f"{name:<12}{points.size:>9,}" + "".join(f"{e:>10.4f}" for e in largest))

@@ -5,7 +5,7 @@ import csv
 import importlib.util
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,8 @@ def read_csv(path: str) -> tuple[str | None, Array]:
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             for row in (reader := csv.reader(file)):
+                if not row:
+                    continue
                 where = f"{path}, line {reader.line_num}"
                 if len(row) != 1:
                     raise InputError(f"{where}: expected one column, got {len(row)}")
@@ -165,11 +167,14 @@ def info(args: argparse.Namespace) -> int:
 # The parser --------------------------------------------------------------------------------------
 
 
-def positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value
+def at_least(least: int) -> Callable[[str], int]:
+    def whole(text: str) -> int:
+        if not (text.isascii() and text.isdecimal()) or int(text) < least:
+            wrong = text.strip()
+            raise argparse.ArgumentTypeError(f"must be a whole number from {least} on, got {wrong}")
+        return int(text)
+
+    return whole
 
 
 def parser() -> argparse.ArgumentParser:
@@ -236,7 +241,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=style,
     )
     command.add_argument(
-        "--points", type=positive, default=200_000, metavar="N", help="per region (%(default)s)"
+        "--points", type=at_least(1), default=200_000, metavar="N", help="per region (%(default)s)"
     )
     command.add_argument(
         "--region",
@@ -253,9 +258,11 @@ def parser() -> argparse.ArgumentParser:
         default=["float32", "float64"],
         help="which types (both)",
     )
-    command.add_argument("--seed", type=int, default=0, help="of the random points (%(default)s)")
     command.add_argument(
-        "--jobs", type=positive, default=0, metavar="N", help="processes (one per usable CPU)"
+        "--seed", type=at_least(0), default=0, help="of the random points (%(default)s)"
+    )
+    command.add_argument(
+        "--jobs", type=at_least(1), default=0, metavar="N", help="processes (one per usable CPU)"
     )
     command.add_argument(
         "--plot",

@@ -184,13 +184,29 @@ cdef object asked_dtype(ufunc, signature):
     return None
 
 
+cdef object result_type(cnp.PyArrayObject **operands, int count):
+    cdef cnp.PyArray_Descr *descriptor = PyArray_ResultType(count, operands, 0, NULL)
+    dtype = <object>descriptor
+    Py_DECREF(dtype)  # a new reference, which `dtype` has taken another of
+    return dtype
+
+
+cdef object promoted_dtype(cnp.PyArrayObject **operands, int count):
+    """NumPy's result type, of the operands in either order: a Python float makes a bfloat16 array
+    float32 when it stands before it, not when behind. Otherwise the two agree."""
+    cdef cnp.PyArrayObject *backwards[2]
+    for i in range(count):
+        backwards[i] = operands[count - 1 - i]
+    dtypes = result_type(operands, count), result_type(backwards, count)
+    return min(dtypes, key=lambda dtype: dtype.itemsize)
+
+
 # NumPy calls it for what no registered loop takes as it stands, and remembers the answer: the dtype
 # asked for, else what NumPy promotes the inputs to, integers being float64.
 cdef int resolve_types(
     PyUFuncObject *self, cnp.NPY_CASTING casting, cnp.PyArrayObject **operands,
     PyObject *signature, cnp.PyArray_Descr **descriptors
 ) except -1:
-    cdef cnp.PyArray_Descr *promoted
     ufunc = <object><PyObject *>self
     dtype = None
     if signature is not NULL and <object>signature is not None:
@@ -199,9 +215,7 @@ cdef int resolve_types(
         check_inputs(
             ufunc, [<object>cnp.PyArray_DESCR(<cnp.ndarray>operands[i]) for i in range(self.nin)]
         )
-        promoted = PyArray_ResultType(self.nin, operands, 0, NULL)
-        dtype = <object>promoted
-        Py_DECREF(dtype)  # a new reference, which `dtype` has taken another of
+        dtype = promoted_dtype(operands, self.nin)
         dtype = np.dtype(np.float64) if dtype.kind in "biu" else dtype.newbyteorder("=")
     if is_bfloat16(dtype):
         register_bfloat16(ufunc, dtype.num)
@@ -458,12 +472,11 @@ def get_num_threads():
 cdef int read_num_threads() except -1:
     wanted = os.environ.get("LUCID_ERFINV_NUM_THREADS")
     if wanted:
-        try:
-            set_num_threads(int(wanted))
-        except ValueError:
+        if not (wanted.isascii() and wanted.isdecimal() and 1 <= int(wanted) <= 1024):
             raise ImportError(
                 f"LUCID_ERFINV_NUM_THREADS must be an integer from 1 to 1024, got {wanted!r}"
-            ) from None
+            )
+        set_num_threads(int(wanted))
     return 0
 
 read_num_threads()
@@ -482,6 +495,8 @@ cdef class Call:
 
     def __init__(self, level, *arrays):
         first = arrays[0]
+        if len(arrays) not in (2, 3) or not arrays[len(arrays) - 1].flags.writeable:
+            raise ValueError("one or two inputs and a writable output are needed")
         for i, array in enumerate(arrays):
             if array.dtype != first.dtype or array.size != first.size:
                 raise ValueError("the arrays must have one dtype and one size")

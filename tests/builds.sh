@@ -21,18 +21,20 @@ run_tests() {
         --ignore tests/test_tables.py --ignore tests/test_cli.py "$@"
 }
 
+build werror . -Csetup-args=-Dwerror=true
+"$python" -P -m lucid_erfinv info
+
 build baseline . -Csetup-args=-Disa= -Csetup-args=-Dwerror=true
 run_tests
 
-"$python" -m pip --disable-pip-version-check -q install build ziglang
-cat > "$scratch/clang" <<END
-#!/bin/sh
-exec "$PWD/$python" -m ziglang cc "\$@"
-END
-chmod +x "$scratch/clang"
-CC="$scratch/clang" build clang . -Csetup-args=-Dwerror=true
-run_tests
+if command -v clang > /dev/null; then
+    CC=clang build clang . -Csetup-args=-Dwerror=true
+    run_tests
+else
+    echo "== clang: skipped, it is not installed here"
+fi
 
+"$python" -m pip --disable-pip-version-check -q install build
 "$python" -m build -q --sdist --outdir "$scratch/dist" .
 build sdist "$(ls "$scratch"/dist/*.tar.gz)"
 run_tests tests/test_values.py tests/test_dispatch.py
@@ -41,4 +43,5 @@ build sanitized . -Csetup-args=-Db_sanitize=address,undefined -Csetup-args=-Db_l
     -Csetup-args=-Dbuildtype=debugoptimized
 preload="$(cc -print-file-name=libasan.so) $(cc -print-file-name=libubsan.so)"
 LD_PRELOAD=$preload ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
-    run_tests tests/test_values.py tests/test_accuracy.py tests/test_exact.py
+    run_tests tests/test_values.py tests/test_accuracy.py tests/test_exact.py tests/test_ufunc.py \
+    tests/test_backward.py tests/test_threads.py -k "not costs_no_more"

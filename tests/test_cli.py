@@ -234,7 +234,7 @@ def test_eval_two_dimensions_are_no_csv(call, tmp_path):
         ("x.csv", b"0.5\nhalf\n", ["x.csv, line 2", "'half'"]),
         ("x.csv", b"x\ny\n0.5\n", ["x.csv, line 2", "'y'"]),
         ("x.csv", b"0.5,1\n", ["x.csv, line 1", "one column, got 2"]),
-        ("x.csv", b"0.5\n\n0.25\n", ["x.csv, line 2", "one column, got 0"]),
+        ("x.csv", b"0.5\n\nhalf\n", ["x.csv, line 3", "'half'"]),  # blank lines are passed over
         ("x.csv", b"\xff\xfe\x00", ["x.csv", "not a readable .csv file"]),
         ("x.csv", b"0.5\n\x00\n", ["x.csv"]),
     ],
@@ -319,6 +319,16 @@ def test_sweep_options(run, tmp_path):
     assert "subnormal" in done.stdout
     assert "float32" not in done.stdout
     assert (tmp_path / "picture.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--seed", "-1"), ("--points", "0"), ("--jobs", "x")]
+)
+def test_sweep_refuses_what_is_no_number(run, option, value):
+    assert (
+        f"must be a whole number from {int(option != '--seed')} on, got {value}"
+        in run("sweep", option, value, status=2).stderr
+    )
 
 
 @pytest.mark.usefixtures("sweep_modules")

@@ -20,7 +20,7 @@ import pytest
 import xarray as xr
 
 import lucid_erfinv
-from lucid_erfinv import _ufunc, erfinv, erfinv_into
+from lucid_erfinv import _ufunc, erfinv, erfinv_backward, erfinv_into
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 HALF = 0.4769362762044699  # erfinv(0.5)
@@ -34,7 +34,7 @@ def test_is_a_ufunc():
     assert (erfinv.__module__, erfinv.__qualname__) == ("lucid_erfinv", "erfinv")
 
 
-@pytest.mark.parametrize("name", ["erfinv", "erfinv_into"])
+@pytest.mark.parametrize("name", ["erfinv", "erfinv_backward", "erfinv_into"])
 def test_docstring_examples_run(name):
     docstring = getattr(lucid_erfinv, name).__doc__
     examples = doctest.DocTestParser().get_doctest(docstring, {}, name, None, None)
@@ -700,6 +700,51 @@ def test_one_element_costs_no_more_than_arctanh(x):
     pytest.fail(f"{best / 500 * 1e9:.0f} ns, np.arctanh {bar / 500 * 1e9:.0f} ns")
 
 
+# erfinv_backward, which has two inputs ------------------------------------------------------------
+
+
+def fold(values):
+    total = values[0]
+    yield total
+    for value in values[1:]:
+        total = erfinv_backward(total, value)
+        yield total
+
+
+@pytest.mark.parametrize("dtype", ["d", "f", "e", BFLOAT16])
+@pytest.mark.parametrize("n", [2, 3, 100, 2000])
+def test_reduce_and_accumulate_are_a_fold(rng, dtype, n):
+    x = rng.uniform(-0.5, 0.5, (3, n)).astype(dtype)
+    expected = np.array([list(fold(row)) for row in x])
+    for ordered in (x, np.asfortranarray(x)):
+        assert (erfinv_backward.accumulate(ordered, axis=1) == expected).all()
+        assert (erfinv_backward.reduce(ordered, axis=1) == expected[:, -1]).all()
+    assert (erfinv_backward.accumulate(x[0]) == expected[0]).all()
+    assert (erfinv_backward.reduceat(x[0], [0]) == expected[0, -1]).all()
+
+
+def test_shifted_output_is_as_if_copied(rng):
+    x = rng.uniform(-0.5, 0.5, 1000)
+    expected = erfinv_backward(x[:-1].copy(), x[1:].copy())
+    for out in (slice(0, -1), slice(1, None)):
+        memory = x.copy()
+        erfinv_backward(memory[:-1], memory[1:], out=memory[out])
+        assert (memory[out] == expected).all()
+
+
+def test_result_dtype_of_two_inputs():
+    bf, e, f, d = (np.zeros(2, dtype) for dtype in (BFLOAT16, "e", "f", "d"))
+    cases = [(bf, f, "f"), (bf, d, "d"), (bf, 1.0, BFLOAT16), (e, 1, "e"), (e, f, "f"), (f, d, "d")]
+    for x, y, result in [*cases, (np.zeros(2, "i8"), np.zeros(2, "i1"), "d"), (f, 1.0, "f")]:
+        assert erfinv_backward(x, y).dtype == erfinv_backward(y, x).dtype == result
+    with pytest.raises(TypeError, match="mixes bfloat16 with float16"):
+        erfinv_backward(bf, e)
+    assert erfinv_backward(bf, e, dtype="f").dtype == "f"
+    for name, operands in (("grad_out", (1j, 0.5)), ("y", (0.5, np.longdouble(1)))):
+        with pytest.raises(TypeError, match=f"`{name}` must be real floating or integer"):
+            erfinv_backward(*operands)
+
+
 # erfinv_into --------------------------------------------------------------------------------------
 
 
@@ -770,6 +815,13 @@ def test_into_refuses_partial_overlap():
         with pytest.raises(ValueError, match="`out` overlaps `x` without being the same memory"):
             erfinv_into(x, out)
     erfinv_into(memory[:50], memory[50:])
+
+
+def test_into_takes_misaligned_memory():
+    memory = memoryview(bytearray(8 * 40 + 1))[1:].cast("d")
+    memory[0], memory[39] = 0.5, -0.5
+    erfinv_into(memory, memory)
+    assert memory.tolist() == [0.4769362762044699, *[0.0] * 38, -0.4769362762044699]
 
 
 def test_into_sets_flags_and_warns_of_nothing(fpu):

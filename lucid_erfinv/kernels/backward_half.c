@@ -69,7 +69,7 @@ static inline unsigned block(const struct format *f, const uint16_t *g, const ui
             of_bits((uint64_t)(g[i] & MAGNITUDE) << shift) * f->derivative[entry - f->first];
     }
     /* From here on numbers are larger than their values by 2^512 and smaller by 2^(1023 - bias). */
-    uint64_t smallest = (uint64_t)(513 - 0) << 52, over = (uint64_t)(513 + 2 * f->bias) << 52;
+    uint64_t smallest = (uint64_t)513 << 52, over = (uint64_t)(513 + 2 * f->bias) << 52;
     for (size_t i = 0; i < n; i++) {
         double p = product[i] < of_bits(over) ? product[i] : of_bits(over);
         double normal = p > of_bits(smallest) ? p : of_bits(smallest);

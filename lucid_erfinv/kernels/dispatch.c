@@ -2,6 +2,7 @@
 #include "dispatch.h"
 
 #include <fenv.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "fpenv.h"
@@ -192,12 +193,53 @@ static unsigned run_strided(const struct lucid_op *op, char *const *operands,
     return flags;
 }
 
+/* Whether an output may be a later input: NumPy passes such operands for reduce, accumulate and
+ * reduceat, and for nothing else. */
+static bool feeds_back(const struct lucid_op *op, char *const *operands, const ptrdiff_t *steps,
+                       size_t n) {
+    int out = op->inputs;
+    if (out == 1 || n == 1)
+        return false;
+    if (steps[out] == 0)
+        return true;
+    uintptr_t begin[MAX_OPERANDS], end[MAX_OPERANDS];
+    for (int i = 0; i <= out; i++) {
+        uintptr_t first = (uintptr_t)operands[i];
+        uintptr_t last = first + (uintptr_t)(steps[i] * (ptrdiff_t)(n - 1));
+        begin[i] = first < last ? first : last;
+        end[i] = first < last ? last : first;
+    }
+    bool found = false;
+    for (int i = 0; i < out; i++) {
+        bool same = operands[i] == operands[out] && steps[i] == steps[out];
+        found |= !same && begin[i] <= end[out] && begin[out] <= end[i];
+    }
+    return found;
+}
+
+static unsigned run_one_by_one(const struct lucid_op *op, char *const *operands,
+                               const ptrdiff_t *steps, size_t n) {
+    unsigned flags = 0;
+    for (size_t i = 0; i < n; i++) {
+        char *at[MAX_OPERANDS];
+        for (int k = 0; k <= op->inputs; k++)
+            at[k] = operands[k] + (ptrdiff_t)i * steps[k];
+        flags |= run_strided(op, at, steps, 1);
+    }
+    return flags;
+}
+
 void lucid_run(const struct lucid_op *op, char *const *operands, const ptrdiff_t *steps, size_t n) {
     unsigned log2 = size_log2(op->type);
-    int contiguous = 1;
-    for (int i = 0; i <= op->inputs; i++)
-        contiguous &= steps[i] == (ptrdiff_t)1 << log2;
-    if (contiguous || n == 1) {
+    uintptr_t size = (uintptr_t)1 << log2;
+    bool contiguous = true, aligned = true;
+    for (int i = 0; i <= op->inputs; i++) {
+        contiguous &= steps[i] == (ptrdiff_t)size;
+        aligned &= (uintptr_t)operands[i] % size == 0;
+    }
+    if (feeds_back(op, operands, steps, n)) {
+        raise_flags(run_one_by_one(op, operands, steps, n));
+    } else if (aligned && (contiguous || n == 1)) {
         struct piecewise whole = {op, operands};
         raise_flags(lucid_parallel(run_piece, &whole, n, (size_t)PIECE_BYTES >> log2));
     } else {

@@ -37,10 +37,10 @@ extern const size_t lucid_level_count;
 struct lucid_op lucid_erfinv_op(const struct lucid_level *level, enum lucid_type type);
 struct lucid_op lucid_backward_op(const struct lucid_level *level, enum lucid_type type);
 
-/* n elements of the operands, inputs first, `steps` bytes from one to the next; the output may be
- * an input with the same step, no other overlap.  Runs in the default floating-point environment
- * whatever the caller's is, then raises the result's flags in the caller's.  Long contiguous arrays
- * go over the worker threads. */
+/* n elements of the operands, inputs first, `steps` bytes from one to the next, one after the other
+ * as far as one can tell: a later input may be an earlier output, as in a ufunc's reduce and
+ * accumulate.  Runs in the default floating-point environment whatever the caller's is, then
+ * raises the result's flags in the caller's.  Long contiguous arrays go over the worker threads. */
 void lucid_run(const struct lucid_op *op, char *const *operands, const ptrdiff_t *steps, size_t n);
 
 #endif

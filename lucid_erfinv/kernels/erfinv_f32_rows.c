@@ -25,10 +25,10 @@ static inline vec limited(veci pattern) {
  * loads. */
 static inline void find_rows(const float *x, uint32_t *row, size_t n) {
     for (size_t i = 0; i < n; i += LANES) {
-        vec a = limited(and(bits(load(x + i)), broadcast_bits(~SIGN)));
+        vec a = limited(both_bits(bits(load(x + i)), broadcast_bits(~SIGN)));
         veci below_one =
             sub_bits(broadcast_bits(0x3f7fffffu), bits(sub(broadcast(0x1.fffffep-1f), a)));
-        store_bits(row + i, and(shift_right(below_one, 15), broadcast_bits(~31u)));
+        store_bits(row + i, both_bits(shift_right(below_one, 15), broadcast_bits(~31u)));
     }
 }
 
@@ -42,7 +42,7 @@ static inline uint64_t quick(const float *x, const uint32_t *row, float *y) {
 #define EACH for (int v = 0; v < VECTORS; v++)
     EACH {
         veci in = bits(load(x + v * LANES));
-        sign[v] = and(in, broadcast_bits(SIGN));
+        sign[v] = both_bits(in, broadcast_bits(SIGN));
         pattern[v] = sub_bits(in, sign[v]);
         load_columns(table, row + v * LANES, c[v]);
         h[v] = sub(limited(pattern[v]), c[v][0]); /* exact */
@@ -62,8 +62,9 @@ static inline uint64_t quick(const float *x, const uint32_t *row, float *y) {
         /* Zeros are sure: pattern - 1 wraps. */
         veci before = sub_bits(pattern[v], broadcast_bits(1));
         veci k = equal_bits(max_bits(before, broadcast_bits(TINY - 1)), before);
-        k = and(k, equal(below, above));
-        store(y + v * LANES, floats(or(bits(choose(k, below, floats(pattern[v]))), sign[v])));
+        k = both_bits(k, equal(below, above));
+        store(y + v * LANES,
+              floats(either_bits(bits(choose(k, below, floats(pattern[v]))), sign[v])));
         sure |= (uint64_t)lanes_of(k) << (v * LANES);
     }
 #undef EACH
@@ -75,11 +76,12 @@ static inline uint64_t quick(const float *x, const uint32_t *row, float *y) {
 static __attribute__((noinline)) uint64_t special(float *y, uint64_t open, unsigned *flags) {
     uint64_t last = 0, tiny = 0;
     for (int v = 0; v < VECTORS; v++) {
-        veci a = and(bits(load(y + v * LANES)), broadcast_bits(~SIGN));
+        veci a = both_bits(bits(load(y + v * LANES)), broadcast_bits(~SIGN));
         veci small = max_bits(a, broadcast_bits(TINY)),
              large = max_bits(a, broadcast_bits(TABLE_BREAK));
         small = equal_bits(small, broadcast_bits(TINY));
-        large = and(equal_bits(large, a), equal_bits(min_bits(a, broadcast_bits(ONE - 1)), a));
+        large =
+            both_bits(equal_bits(large, a), equal_bits(min_bits(a, broadcast_bits(ONE - 1)), a));
         tiny |= (uint64_t)lanes_of(small) << (v * LANES);
         last |= (uint64_t)lanes_of(large) << (v * LANES);
     }

@@ -1,9 +1,9 @@
 /* What the gradient needs of vec_f64.h's lanes beyond that header: one section per instruction
  * set.  SPDX-License-Identifier: MIT
  * vec_pick(t, i) is t[i mod 16] in each lane; vec_segment_of finds i in a table of 64 places by the
- * lowest exponent bits and upper fraction bits; vec_reciprocal is good to 2^-26; vec_choose is a
- * where the mask is set, else b; vec_special tells which lanes are zero, subnormal, infinite or
- * NaN.  vec_backward_f32.h has the same names. */
+ * lowest exponent bits and upper fraction bits; vec_choose is a where the mask is set, else b;
+ * vec_special tells which lanes are zero, subnormal, infinite or NaN.  vec_backward_f32.h has the
+ * same names. */
 #ifndef LUCID_VEC_BACKWARD_F64_H
 #define LUCID_VEC_BACKWARD_F64_H
 
@@ -55,8 +55,7 @@ static inline void vec_exact_product(vec a, vec b, vec *high, vec *low) {
 }
 
 static inline vec vec_reciprocal(vec a) {
-    vec x = _mm512_rcp14_pd(a);
-    return _mm512_mul_pd(x, _mm512_fnmadd_pd(a, x, _mm512_set1_pd(2)));
+    return _mm512_div_pd(_mm512_set1_pd(1), a);
 }
 
 static inline vec_index vec_index_of(vec magic) {

@@ -65,11 +65,11 @@ static inline veci max_bits(veci a, veci b) {
     return _mm256_max_epu32(a, b);
 }
 
-static inline veci and (veci a, veci b) {
+static inline veci both_bits(veci a, veci b) {
     return _mm256_and_si256(a, b);
 }
 
-static inline veci or (veci a, veci b) {
+static inline veci either_bits(veci a, veci b) {
     return _mm256_or_si256(a, b);
 }
 
@@ -171,11 +171,11 @@ static inline veci max_bits(veci a, veci b) {
     return vmaxq_u32(a, b);
 }
 
-static inline veci and (veci a, veci b) {
+static inline veci both_bits(veci a, veci b) {
     return vandq_u32(a, b);
 }
 
-static inline veci or (veci a, veci b) {
+static inline veci either_bits(veci a, veci b) {
     return vorrq_u32(a, b);
 }
 

@@ -3,9 +3,10 @@
  * Reads blocks from gen_hard_f64.py, one a line: mode, id, log2 h, log2 run, log2 eps, degree and
  * the coefficients (hexadecimal, scale 2^-72, two's complement) of P(j / h), -h <= j < h: the
  * distance of erfinv of the block's j-th double from a midpoint, in ulps, up to an integer.  Prints
- * "id j" for each |P| <= eps modulo 1. scan     evaluates every j: a cubic on each run, by forward
- * differences, 8 runs abreast lattice  takes P as linear on each run and finds its j with a reduced
- * basis of {(k, bk mod 1)} gcc -O3 -march=native find_hard.c -lm */
+ * "id j" for each |P| <= eps modulo 1.  Mode `scan` evaluates every j, by forward differences of a
+ * cubic on each run, 8 runs abreast; `lattice` takes P as linear on each run and finds its j with a
+ * reduced basis of {(k, bk mod 1)}.
+ * Build: gcc -O3 -march=native find_hard.c -o find_hard -lm */
 #include <inttypes.h>
 #include <math.h>
 #include <stdint.h>

@@ -34,7 +34,8 @@ unsigned long fp_control(void) {
     return (unsigned long)fegetround();
 }
 
-void fp_flush_subnormals(void) {}
+void fp_flush_subnormals(void) {
+}
 
 #endif
 

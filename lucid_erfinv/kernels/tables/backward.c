@@ -1,8 +1,8 @@
-/* Tables of the float64 and float32 gradient kernels, written by gen_backward.py; do not
- * edit.  SPDX-License-Identifier: MIT */
+/* Tables of the float64 and float32 gradient kernels, written by gen_backward.py;
+ * do not edit.  SPDX-License-Identifier: MIT */
 #include "backward.h"
 
-/* sqrt(pi)/2 * 2^(j/16), j = 0 to 15, and what a double lacks of it:
+/* sqrt(pi)/2 * 2^(j/16), j = 0 to 15, rounded, and the logarithms of the quotients:
  * python gen_backward.py */
 _Alignas(64) const double lucid_backward_f64_power[2][16] = {
     {
@@ -12,10 +12,10 @@ _Alignas(64) const double lucid_backward_f64_power[2][16] = {
         0x1.7d8e23166b105p+0, 0x1.8e72b7b7d7cc2p+0, 0x1.a016c386e67f1p+0, 0x1.b282c099f2eafp+0,
     },
     {
-        -0x1.618f13eb7ca89p-55, -0x1.36b45d36c7bdep-56, -0x1.72e0bb3a2f36dp-55, 0x1.0d553050bdc84p-55,
-        0x1.185acacab7a7bp-54, -0x1.e6aff6da89be7p-54, -0x1.1ef7836df0abcp-60, -0x1.a506e3da4c3ebp-54,
-        -0x1.a6a0d6f814637p-54, -0x1.0361b3ae796ecp-54, -0x1.371dfae8f51c5p-54, 0x1.8d81845d9de33p-55,
-        0x1.27b0d9f916277p-54, 0x1.c32d59d89c23cp-55, 0x1.4c2aa3f99ff22p-54, -0x1.3e74fe3312293p-54,
+        -0x1.8ef2d089427b9p-55, -0x1.4fba833a9d3ecp-56, -0x1.7fc1ff1c93fa9p-55, 0x1.0adeefaed6968p-55,
+        0x1.0a03b74507c46p-54, -0x1.ba36fbc850809p-54, -0x1.f36119c864d29p-61, -0x1.5ecdc62a6d994p-54,
+        -0x1.5135657ac0d8cp-54, -0x1.8c5d5a78f1b6fp-55, -0x1.c7441797fc06ap-55, 0x1.168284ea57e51p-55,
+        0x1.8cc7d4233b907p-55, 0x1.21e0c5ee6359dp-55, 0x1.98bba72a310b0p-55, -0x1.773fe5d442986p-55,
     },
 };
 
@@ -26,102 +26,108 @@ const double lucid_backward_f64_exp[6] = {
     0x1.6c17ede2c7d1fp-10, 0x1.a01b0cb432eb1p-13,
 };
 
-/* Segment of y in [0.5, 8), by the lowest 2 exponent bits and the upper 4 fraction bits:
+/* Segment of y in [0.5, 8), by the lowest 2 exponent bits and upper 4 fraction bits:
  * python gen_backward.py */
 _Alignas(64) const uint8_t lucid_backward_f64_segment[64] = {
-    8, 8, 8, 9, 9, 9, 10, 10, 10, 11, 11, 11, 11, 12, 12, 12,
+    9, 10, 10, 10, 10, 11, 11, 11, 11, 12, 12, 12, 12, 12, 13, 13,
     13, 13, 14, 14, 14, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15,
-    0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4,
-    4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7,
+    0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6,
+    7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 9, 9, 9, 9, 9,
 };
 
-/* G(y) = sqrt(pi) y exp(y^2) erfc(y) on 16 segments, of degree 11 in h = y - centre.
- * Row 0 has the centres, the next ones the coefficients, ascending.  Error below
- * 2^-59.6.  Segments begin at
- * 0.5 0.53125 0.625 0.75 0.90625 1.125 1.375 1.6875 2 2.375 2.75 3.125 3.625 4 4.5 5.25
+/* G(y) = sqrt(pi) y exp(y^2) erfc(y) on 16 segments, degree 12 in y - c.
+ * Row 0 has the centres c, the next ones the coefficients, ascending.  Error below
+ * 2^-60.3.  Segments begin at
+ * 0.5 0.53125 0.59375 0.65625 0.71875 0.8125 0.90625 1 1.3125 1.6875 2.125 2.625 3.125 3.75 4.5 5.25
  * and the last ends at 6: python gen_backward.py */
-_Alignas(64) const double lucid_backward_f64_g[13][16] = {
+_Alignas(64) const double lucid_backward_f64_g[14][16] = {
     {
-        0x1.07fe000000000p-1, 0x1.29c2000000000p-1, 0x1.5d1c000000000p-1, 0x1.ac4c000000000p-1,
-        0x1.00d9000000000p+0, 0x1.4165000000000p+0, 0x1.8756000000000p+0, 0x1.d5c0000000000p+0,
-        0x1.1a2c000000000p+1, 0x1.4575000000000p+1, 0x1.77eb000000000p+1, 0x1.ae17800000000p+1,
-        0x1.e94f800000000p+1, 0x1.0e88c00000000p+2, 0x1.36e3c00000000p+2, 0x1.670d400000000p+2,
+        0x1.07fe000000000p-1, 0x1.20ae000000000p-1, 0x1.41e6000000000p-1, 0x1.6124000000000p-1,
+        0x1.89a6000000000p-1, 0x1.b746000000000p-1, 0x1.e594000000000p-1, 0x1.2c1f000000000p+0,
+        0x1.7df1000000000p+0, 0x1.e418000000000p+0, 0x1.2fb2000000000p+1, 0x1.7377000000000p+1,
+        0x1.bcf6000000000p+1, 0x1.0823400000000p+2, 0x1.36f5800000000p+2, 0x1.67ff800000000p+2,
     },
     {
-        0x1.1c62d12b9cbecp-1, 0x1.30122250c8f40p-1, 0x1.49e3b080b2e9bp-1, 0x1.69eb11f629af5p-1,
-        0x1.847e44488f905p-1, 0x1.a1c5fbc2dd009p-1, 0x1.b7b3525fb7149p-1, 0x1.c8a8d38d1044ap-1,
-        0x1.d67eebab83481p-1, 0x1.df35dd200e2d7p-1, 0x1.e664c4df042c5p-1, 0x1.ebd24031a050fp-1,
-        0x1.f0077f1f1a6d1p-1, 0x1.f2bbe630415d0p-1, 0x1.f5c6dba574fe5p-1, 0x1.f839e7e3d6bcdp-1,
+        0x1.1c62d12b9cbecp-1, 0x1.2b0208a69f7a3p-1, 0x1.3cc71da5e1972p-1, 0x1.4bbb164b580f2p-1,
+        0x1.5cebba08dfa9ap-1, 0x1.6dbe4dc2841f5p-1, 0x1.7c81152355faep-1, 0x1.994a3e05b56e7p-1,
+        0x1.b532a1372a63ap-1, 0x1.cb2478ebc578bp-1, 0x1.db32211b50d5ap-1, 0x1.e5db3b8b19bbcp-1,
+        0x1.ed0489a703681p-1, 0x1.f221be716f118p-1, 0x1.f5c7f5c17fc20p-1, 0x1.f843e81d41c77p-1,
     },
     {
-        0x1.3cd534375b3b9p-1, 0x1.190270645a0b3p-1, 0x1.d6eed34bcf677p-2, 0x1.6b1d1a9b8084dp-2,
-        0x1.16c26433708dap-2, 0x1.80b3960a31897p-3, 0x1.0a62b5fb0d087p-3, 0x1.6e2a4df0c8c79p-4,
-        0x1.e7059fb623ba5p-5, 0x1.5b9f064e05382p-5, 0x1.e6cb6f5601624p-6, 0x1.588912b41afbap-6,
-        0x1.e9d833aaede47p-7, 0x1.7537837f7cbc1p-7, 0x1.fcbff11d37d28p-8, 0x1.53749acc79203p-8,
+        0x1.3cd534375b3b9p-1, 0x1.2222f511e8db5p-1, 0x1.02613b9150566p-1, 0x1.d09246b87957ap-2,
+        0x1.961e990f4109dp-2, 0x1.5eaa5d5f9843cp-2, 0x1.2f93e93963d8ap-2, 0x1.b12f48fc2eef8p-3,
+        0x1.175472c95875ep-3, 0x1.573105354af4dp-4, 0x1.9a377049be653p-5, 0x1.f5a212a4a36d1p-6,
+        0x1.3b3121836cf2ep-6, 0x1.8e56db016a646p-7, 0x1.fc6f180ea0b1dp-8, 0x1.50ef1ab30023fp-8,
     },
     {
-        -0x1.23ddab916faf2p-1, -0x1.f8deae7f43accp-2, -0x1.9755b1e67953fp-2, -0x1.28937d9768bebp-2,
-        -0x1.acb07fc6c32dbp-3, -0x1.0ed72bec1dd9dp-3, -0x1.565e57cd6842dp-4, -0x1.ab194d54ce97dp-5,
-        -0x1.fd057986d35e0p-6, -0x1.4ac9ad40bb837p-6, -0x1.a2521d2529f27p-7, -0x1.0b886f30e428cp-7,
-        -0x1.57687b8f62f78p-8, -0x1.e1b4fdfe077ffp-9, -0x1.23a06734e8f36p-9, -0x1.56bf02c8fdc8ep-10,
+        -0x1.23ddab916faf2p-1, -0x1.0665aaf764fa2p-1, -0x1.c7ff7a5bbf590p-2, -0x1.90a622c777221p-2,
+        -0x1.5412ef74abfb6p-2, -0x1.1c2bc49bb462ep-2, -0x1.dc249c88c0d1ep-3, -0x1.39d63190f7019p-3,
+        -0x1.6b56a1e1e95f9p-4, -0x1.897f2da4d3817p-5, -0x1.98e4575e5c179p-6, -0x1.b2d5fd0614a18p-7,
+        -0x1.dcb59e4b6de6fp-8, -0x1.063e341801317p-8, -0x1.23639fa6370d8p-9, -0x1.536639b634af4p-10,
     },
     {
-        0x1.b10387a2491b5p-2, 0x1.6e473b0d68c4ep-2, 0x1.1dc55da99732cp-2, 0x1.8b70740ab9018p-3,
-        0x1.0ec7877a29dcbp-3, 0x1.3c08f5753123ep-4, 0x1.6fb95d86923b4p-5, 0x1.a3b6fae54fc03p-6,
-        0x1.c3ed1caf7c5e5p-7, 0x1.0d0e30e4725d2p-7, 0x1.351cf7d22c129p-8, 0x1.671f6169bf4c7p-9,
-        0x1.a2106d86098c8p-10, 0x1.0ec5aa4e08b70p-10, 0x1.24583f0041c84p-11, 0x1.2fa33eff88ed4p-12,
+        0x1.b10387a2491b5p-2, 0x1.7f02c3d8cde15p-2, 0x1.45a21f264d8dep-2, 0x1.1858779d29917p-2,
+        0x1.cf9ece32eba0bp-3, 0x1.78418eaaad41ap-3, 0x1.321b9c8a40e79p-3, 0x1.77cd389b308b5p-4,
+        0x1.8a89d12b3a27dp-5, 0x1.7ca24c8aa2829p-6, 0x1.5b56e60328d9ep-7, 0x1.43f7a226be752p-8,
+        0x1.37fb7e98e9cbdp-9, 0x1.2c896fa6c48abp-10, 0x1.240d474100172p-11, 0x1.2bfb5ba41ff58p-12,
     },
     {
-        -0x1.15857ef681e1ap-2, -0x1.cc25cdeb08311p-3, -0x1.5c4244101380fp-3, -0x1.cc13f08c3c0bbp-4,
-        -0x1.2be8f117ac2bfp-4, -0x1.4579df24cd203p-5, -0x1.5edbeeb0386f8p-6, -0x1.70c520aa6a3edp-7,
-        -0x1.692232083a6f4p-8, -0x1.8bfbadca598c5p-9, -0x1.9f6683a9f77cep-10, -0x1.b85098af4adfep-11,
-        -0x1.d2b850bd3fbb5p-12, -0x1.17f1b24d32fa2p-12, -0x1.0e77692538747p-13, -0x1.f2109d5e21c7cp-15,
+        -0x1.15857ef681e1ap-2, -0x1.e3c60fce8ac8fp-3, -0x1.9344e17427f7cp-3, -0x1.54d62459aff7bp-3,
+        -0x1.1334b9ba17ca4p-3, -0x1.b2fa658008242p-4, -0x1.588bd79ccaa5bp-4, -0x1.8c53d952dff04p-5,
+        -0x1.7c447cf9d430cp-6, -0x1.498c9c74dddcap-7, -0x1.0a462fa848fbfp-8, -0x1.b6c60fb666c31p-10,
+        -0x1.75635f49ae708p-11, -0x1.3c894325f91a4p-12, -0x1.0e256ec899a45p-13, -0x1.eaf6a11d21104p-15,
     },
     {
-        0x1.3e8a214765e6bp-3, 0x1.033cb7be42bf3p-3, 0x1.7d928f4f7b473p-4, 0x1.e2fcf00c71af1p-5,
-        0x1.2cd620ebe5785p-5, 0x1.312cefcddab6dp-6, 0x1.325fb519c38d4p-7, 0x1.2a162ed937135p-8,
-        0x1.0af7715a636f1p-9, 0x1.0ebffa893b35ap-10, 0x1.04797c20b4c02p-11, 0x1.f9c87eff9c0acp-13,
-        0x1.e9e03119df74fp-14, 0x1.10d0cfd16a3b4p-14, 0x1.d9412288000a0p-16, 0x1.836d094cff60dp-17,
+        0x1.3e8a214765e6bp-3, 0x1.11e7a35dc8937p-3, 0x1.c06f9210ec84cp-4, 0x1.749fa655363bcp-4,
+        0x1.26590c1346575p-4, 0x1.c5f561ec6e1b3p-5, 0x1.5ecd928c3a60cp-5, 0x1.7be5708c43d79p-6,
+        0x1.4f33b38dbe0c4p-7, 0x1.06ba684ab481ep-8, 0x1.7a87b42b3cd4cp-10, 0x1.1530241033b38p-11,
+        0x1.a311df2a29000p-13, 0x1.3a1102a530e6cp-14, 0x1.d89c336a1f061p-16, 0x1.7d10334fb8e2ep-17,
     },
     {
-        -0x1.4e8a240f8e61dp-4, -0x1.0b9c47464a701p-4, -0x1.7fc3502c7068ap-5, -0x1.d2c5d07d129dap-6,
-        -0x1.16a259cbb9112p-6, -0x1.095729eb5f073p-7, -0x1.f24ba79990e13p-9, -0x1.c2c2cdf5aae81p-10,
-        -0x1.72ef67bf68986p-11, -0x1.5d41784a2de30p-12, -0x1.354fe09eda486p-13, -0x1.1405a5aee4046p-14,
-        -0x1.ea1e5d33b0f80p-16, -0x1.fc094e0deffe6p-17, -0x1.8cc3a89594bedp-18, -0x1.219318e7d3e03p-19,
+        -0x1.4e8a240f8e2aep-4, -0x1.1c0fedb3da1d3p-4, -0x1.c9461431f7111p-5, -0x1.75ffc79fde9b7p-5,
+        -0x1.21752befce0cbp-5, -0x1.b45064cb1d402p-6, -0x1.497963f38a7b1p-6, -0x1.5135d6f0366e5p-7,
+        -0x1.1305e8dfd7a5dp-8, -0x1.8822ae183b8e9p-10, -0x1.faad6b1ff014bp-12, -0x1.4b846b99d1068p-13,
+        -0x1.bf4aa8246a02ap-15, -0x1.2990adb6695a4p-16, -0x1.8c27ce134d074p-18, -0x1.1c34e4d1c6d64p-19,
     },
     {
-        0x1.46271332b190dp-5, 0x1.00b7b05f09322p-5, 0x1.673cc55e7cf88p-6, 0x1.a4dcb26edf4cep-7,
-        0x1.e2bca60856248p-8, 0x1.b1177f6181c77p-9, 0x1.7dba190a03c86p-10, 0x1.4240ac24252efp-11,
-        0x1.e94a940993430p-13, 0x1.ad1bd405b12abp-14, 0x1.5f04ffe0f971cp-15, 0x1.20cd185766a40p-16,
-        0x1.d76b3f71749d0p-18, 0x1.c7b9f87ff833cp-19, 0x1.4158b3daab63dp-20, 0x1.a33f74bc6ac33p-22,
+        0x1.46271332b20a6p-5, 0x1.11af6c9c28f80p-5, 0x1.b1a22db8a3656p-6, 0x1.5d6d5ada8c733p-6,
+        0x1.094b23379895cp-6, 0x1.875ed7da97d36p-7, 0x1.212ea219ba31bp-7, 0x1.18a07069db1f0p-8,
+        0x1.a8ee69d3caa29p-10, 0x1.14e14a7c50ee6p-11, 0x1.42781f537f36ep-13, 0x1.7acf356d13802p-15,
+        0x1.ca026ea8c1fe6p-17, 0x1.0f7b7dfab2075p-18, 0x1.40ccca6534229p-20, 0x1.9a9c1e27dc505p-22,
     },
     {
-        -0x1.2a3f4b857b881p-6, -0x1.ce627ca7d9b7fp-7, -0x1.3c1cb8b306a81p-7, -0x1.656cc087c636fp-8,
-        -0x1.8ab56a561e524p-9, -0x1.4ea07c8f06754p-10, -0x1.15b5a39be8a76p-11, -0x1.b6fb846b7d3a4p-13,
-        -0x1.3488689f1ce9ep-14, -0x1.f9863791c5b17p-16, -0x1.7f18ab01f5356p-17, -0x1.2367d2055570dp-18,
-        -0x1.b66d701bdefadp-20, -0x1.8c0b68ffae362p-21, -0x1.f989adb6381c1p-23, -0x1.2776edde608cdp-24,
+        -0x1.2a3f4b9ff567bp-6, -0x1.eef94b0d68fc5p-7, -0x1.8248beea3d6a9p-7, -0x1.32ec3b068fca2p-7,
+        -0x1.c9a5eb832a6bbp-8, -0x1.4ac15b6bf9827p-8, -0x1.ded3329453491p-9, -0x1.b9c66478d9389p-10,
+        -0x1.37a2481faf188p-11, -0x1.74bb226e97071p-13, -0x1.8905e918ec0a4p-15, -0x1.a02d8fc53961cp-17,
+        -0x1.c49b353a0f7ccp-19, -0x1.dfb312cdd6c71p-21, -0x1.f8a1169929414p-23, -0x1.20cb07b2d564ap-24,
     },
     {
-        0x1.01ce6bcb7bd67p-7, 0x1.89eac7aada62cp-8, 0x1.0773064f342a4p-8, 0x1.1ff48239a0755p-9,
-        0x1.32c8111652ee9p-10, 0x1.ecb265227bc9dp-12, 0x1.821bd3837d71ep-13, 0x1.1e89b7cb93d8cp-14,
-        0x1.75d50d166d093p-16, 0x1.1f08c198e858ap-17, 0x1.93f864a0b239ap-19, 0x1.1ce7c89d6eeb3p-20,
-        0x1.8bd85b46971d7p-22, 0x1.4ee138b9cea2ep-23, 0x1.83e4ce27c4d20p-25, 0x1.9712878d82ea5p-27,
+        0x1.01ce6baa26887p-7, 0x1.a755c15d5134ap-8, 0x1.45b21dc2b44bbp-8, 0x1.feaebf0be3b34p-9,
+        0x1.76345db81c20bp-9, 0x1.093fb4da84d71p-9, 0x1.78890a4457e0bp-10, 0x1.4b105dda8430cp-11,
+        0x1.b48e8ede50393p-13, 0x1.e0f98edb627a2p-15, 0x1.ccf3f083bf5c6p-17, 0x1.b9a5fce109a21p-19,
+        0x1.b17a1ceb52d67p-21, 0x1.9bfcce79d1e71p-23, 0x1.82eeb68fbe1f7p-25, 0x1.8cf0a91ca4d9dp-27,
     },
     {
-        -0x1.a7ebdc6a1d4b2p-9, -0x1.3fa43f49b2931p-9, -0x1.a2d5240349e91p-10, -0x1.bb7e80e55cd9ep-11,
-        -0x1.c8f5520b602b5p-12, -0x1.5d309e64b5fb4p-13, -0x1.0383d13f41471p-14, -0x1.6a0c027d19faep-16,
-        -0x1.b86d916c29bd9p-18, -0x1.3cca5dcf5fd51p-19, -0x1.9fa5347883d64p-21, -0x1.10f81d2e9b53bp-22,
-        -0x1.5db63c61aef07p-24, -0x1.15bfa6117c0c8p-25, -0x1.26a25864ef48fp-27, -0x1.15a0f90f9401cp-29,
+        -0x1.a7e017f4f7689p-9, -0x1.58802d4b6b2d2p-9, -0x1.0574850ce4df7p-9, -0x1.94bf063353f71p-10,
+        -0x1.23b67bbee8cadp-10, -0x1.95f429d0158cap-11, -0x1.1ac8d2260d873p-11, -0x1.da9fdc6cced5ap-13,
+        -0x1.258cbef8c2377p-14, -0x1.2af7f512d1378p-16, -0x1.0535e2d6de511p-18, -0x1.c5f1df8c617a1p-21,
+        -0x1.931bcfa9226f9p-23, -0x1.59111a851a565p-25, -0x1.223ac1e65bd66p-27, -0x1.0b4ca83bbd172p-29,
     },
     {
-        0x1.4d06b6daa3f12p-10, 0x1.f74ac668a2ee8p-11, 0x1.3680e4a2bf1a0p-11, 0x1.52b3ee2ef40b7p-12,
-        0x1.35ce80c0b4681p-13, 0x1.e3b22368ba255p-15, 0x1.4a630e576be8bp-16, 0x1.a9d338f34b1bbp-18,
-        0x1.0807aeb8ad259p-19, 0x1.3db5cc723be88p-21, 0x1.9c4521378353ep-23, 0x1.e56318457f3cbp-25,
-        0x1.34233d71e4da2p-26, 0x1.a8ba6f86fc370p-28, 0x1.a1144b265d4a3p-30, 0x1.655893370cabap-32,
+        0x1.4d0d4f4fc5f21p-10, 0x1.0c251681f78bdp-10, 0x1.91acaf373c6e7p-11, 0x1.3324130534347p-11,
+        0x1.b3f4664fcd2c5p-12, 0x1.29ff59557100ap-12, 0x1.97aa9f438474ep-13, 0x1.49561b0bc087dp-14,
+        0x1.800806de1f32dp-16, 0x1.6ab775e8ef1dap-18, 0x1.22ecde9cbf6fbp-20, 0x1.ca32ddfba02cep-23,
+        0x1.71fd48b619a13p-25, 0x1.1fb80d7980990p-27, 0x1.b03228b6dfe29p-30, 0x1.65b1c5b560e62p-32,
+    },
+    {
+        -0x1.f616f4f7ec5a9p-12, -0x1.92feb30fcb897p-12, -0x1.2d60f61348e27p-12, -0x1.c44b17a22670bp-13,
+        -0x1.3d80854aa159cp-13, -0x1.a1e06b8b6f169p-14, -0x1.14fb4acf442abp-14, -0x1.d4f79e51502fdp-16,
+        -0x1.d193dfc8bb7bbp-18, -0x1.8f2d68aef1760p-20, -0x1.33bf5d3ca5d20p-22, -0x1.e6e76126db8eep-25,
+        -0x1.701d2a1206d42p-27, -0x1.cf97c6c61969bp-30, -0x1.2c380d572c158p-32, -0x1.d0e9560cb4a5fp-35,
     },
 };
 
-/* sqrt(pi)/2 * 2^(j/16), j = 0 to 15, and what a float lacks of it:
+/* sqrt(pi)/2 * 2^(j/16), j = 0 to 15, rounded, and the logarithms of the quotients:
  * python gen_backward.py */
 _Alignas(64) const float lucid_backward_f32_power[2][16] = {
     {
@@ -131,10 +137,10 @@ _Alignas(64) const float lucid_backward_f32_power[2][16] = {
         0x1.7d8e240000000p+0f, 0x1.8e72b80000000p+0f, 0x1.a016c40000000p+0f, 0x1.b282c00000000p+0f,
     },
     {
-        -0x1.c962120000000p-26f, -0x1.d722120000000p-27f, -0x1.a801380000000p-26f, 0x1.5f27260000000p-26f,
-        -0x1.f4dba80000000p-26f, 0x1.bd24c40000000p-27f, -0x1.c7aab00000000p-28f, -0x1.fb9fbe0000000p-25f,
-        -0x1.3b1f4e0000000p-33f, 0x1.c6a3c40000000p-27f, -0x1.bb5aa80000000p-25f, -0x1.ca3c400000000p-26f,
-        -0x1.d329e00000000p-25f, -0x1.20a0d00000000p-26f, -0x1.e466040000000p-26f, 0x1.33e5d60000000p-25f,
+        -0x1.020d000000000p-25f, -0x1.fd13f60000000p-27f, -0x1.b6bace0000000p-26f, 0x1.5bf16e0000000p-26f,
+        -0x1.db3d380000000p-26f, 0x1.94779c0000000p-27f, -0x1.8c79ae0000000p-28f, -0x1.a6f5140000000p-25f,
+        -0x1.f6dcc60000000p-34f, 0x1.5b5ee00000000p-27f, -0x1.4462ce0000000p-25f, -0x1.410f3c0000000p-26f,
+        -0x1.39701a0000000p-25f, -0x1.72e20a0000000p-27f, -0x1.2a07160000000p-26f, 0x1.6aceac0000000p-26f,
     },
 };
 
@@ -144,61 +150,61 @@ const float lucid_backward_f32_exp[3] = {
     0x1.0000000000000p-1f, 0x1.5556e00000000p-3f, 0x1.55565c0000000p-5f,
 };
 
-/* Segment of y in [0.5, 8), by the lowest 2 exponent bits and the upper 4 fraction bits:
+/* Segment of y in [0.5, 8), by the lowest 2 exponent bits and upper 4 fraction bits:
  * python gen_backward.py */
 _Alignas(64) const uint8_t lucid_backward_f32_segment[64] = {
-    10, 10, 11, 11, 12, 12, 13, 13, 13, 14, 14, 14, 15, 15, 15, 15,
+    11, 11, 12, 12, 12, 13, 13, 13, 14, 14, 14, 14, 15, 15, 15, 15,
     15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15,
-    0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4,
-    4, 5, 5, 6, 6, 6, 7, 7, 7, 8, 8, 8, 9, 9, 9, 10,
+    0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6,
+    7, 7, 7, 8, 8, 8, 8, 9, 9, 9, 9, 10, 10, 10, 10, 10,
 };
 
-/* G(y) = sqrt(pi) y exp(y^2) erfc(y) on 16 segments, of degree 5 in h = y - centre.
- * Row 0 has the centres, the next ones the coefficients, ascending.  Error below
- * 2^-31.0.  Segments begin at
- * 0.5 0.59375 0.6875 0.8125 0.9375 1.0625 1.1875 1.375 1.5625 1.75 1.9375 2.1875 2.4375 2.75 3.125 3.5
+/* G(y) = sqrt(pi) y exp(y^2) erfc(y) on 16 segments, degree 5 in y - c.
+ * Row 0 has the centres c, the next ones the coefficients, ascending.  Error below
+ * 2^-29.9.  Segments begin at
+ * 0.5 0.53125 0.59375 0.65625 0.71875 0.8125 0.90625 1 1.1875 1.4375 1.6875 2 2.25 2.625 3 3.5
  * and the last ends at 4: python gen_backward.py */
 _Alignas(64) const float lucid_backward_f32_g[7][16] = {
     {
-        0x1.1a62000000000p-1f, 0x1.495e000000000p-1f, 0x1.838e000000000p-1f, 0x1.bd38000000000p-1f,
-        0x1.0053000000000p+0f, 0x1.2117000000000p+0f, 0x1.461d000000000p+0f, 0x1.7706000000000p+0f,
-        0x1.aa8f000000000p+0f, 0x1.d7ea000000000p+0f, 0x1.082f800000000p+1f, 0x1.2880000000000p+1f,
-        0x1.4d99800000000p+1f, 0x1.7a2a000000000p+1f, 0x1.a5bd000000000p+1f, 0x1.df22800000000p+1f,
+        0x1.0800000000000p-1f, 0x1.1f58000000000p-1f, 0x1.415a000000000p-1f, 0x1.6122000000000p-1f,
+        0x1.8736000000000p-1f, 0x1.bad2000000000p-1f, 0x1.eab4000000000p-1f, 0x1.1ab5000000000p+0f,
+        0x1.4e28000000000p+0f, 0x1.9101000000000p+0f, 0x1.d5b5000000000p+0f, 0x1.0f3d000000000p+1f,
+        0x1.3557000000000p+1f, 0x1.6946800000000p+1f, 0x1.9f36000000000p+1f, 0x1.df22800000000p+1f,
     },
     {
-        0x1.27664e0000000p-1f, 0x1.407fb60000000p-1f, 0x1.5a7ad00000000p-1f, 0x1.6fc2a40000000p-1f,
-        0x1.8435320000000p-1f, 0x1.9479520000000p-1f, 0x1.a385fc0000000p-1f, 0x1.b346ea0000000p-1f,
-        0x1.c01c000000000p-1f, 0x1.c90b640000000p-1f, 0x1.d1e23c0000000p-1f, 0x1.d9b6960000000p-1f,
-        0x1.e08d3e0000000p-1f, 0x1.e6a8980000000p-1f, 0x1.eb19b60000000p-1f, 0x1.ef67480000000p-1f,
+        0x1.1c640e0000000p-1f, 0x1.2a3fc60000000p-1f, 0x1.3c80660000000p-1f, 0x1.4bba2e0000000p-1f,
+        0x1.5bf3420000000p-1f, 0x1.6ef3820000000p-1f, 0x1.7e03020000000p-1f, 0x1.918b800000000p-1f,
+        0x1.a6677e0000000p-1f, 0x1.ba27dc0000000p-1f, 0x1.c8a6dc0000000p-1f, 0x1.d3c66e0000000p-1f,
+        0x1.dc4d520000000p-1f, 0x1.e4906a0000000p-1f, 0x1.ea82c40000000p-1f, 0x1.ef67480000000p-1f,
     },
     {
-        0x1.28adb80000000p-1f, 0x1.f7a9500000000p-2f, 0x1.9e50620000000p-2f, 0x1.5824300000000p-2f,
-        0x1.17a3380000000p-2f, 0x1.cd4f980000000p-3f, 0x1.76e03e0000000p-3f, 0x1.215e4e0000000p-3f,
-        0x1.c026ca0000000p-4f, 0x1.6a93c40000000p-4f, 0x1.1ae3700000000p-4f, 0x1.b20c980000000p-5f,
-        0x1.475ecc0000000p-5f, 0x1.df86680000000p-6f, 0x1.6a95980000000p-6f, 0x1.0315380000000p-6f,
+        0x1.3cd2ec0000000p-1f, 0x1.2382820000000p-1f, 0x1.02de100000000p-1f, 0x1.d095680000000p-2f,
+        0x1.995f940000000p-2f, 0x1.5ac1580000000p-2f, 0x1.2adb7c0000000p-2f, 0x1.de9eaa0000000p-3f,
+        0x1.66d65a0000000p-3f, 0x1.fbae100000000p-4f, 0x1.6e3ca60000000p-4f, 0x1.0a8bca0000000p-4f,
+        0x1.88ae3a0000000p-5f, 0x1.0cec2e0000000p-5f, 0x1.798c5e0000000p-6f, 0x1.0315380000000p-6f,
     },
     {
-        -0x1.0d92e60000000p-1f, -0x1.ba005a0000000p-2f, -0x1.5c78040000000p-2f, -0x1.15b44c0000000p-2f,
-        -0x1.ae5a980000000p-3f, -0x1.5345160000000p-3f, -0x1.0643f00000000p-3f, -0x1.7bc1540000000p-4f,
-        -0x1.1385060000000p-4f, -0x1.a5d0c60000000p-5f, -0x1.33fc140000000p-5f, -0x1.b77bd80000000p-6f,
-        -0x1.3245bc0000000p-6f, -0x1.9a46d20000000p-7f, -0x1.1dd5c80000000p-7f, -0x1.7179c60000000p-8f,
+        -0x1.23db220000000p-1f, -0x1.07e6b00000000p-1f, -0x1.c90af20000000p-2f, -0x1.90a96a0000000p-2f,
+        -0x1.5767460000000p-2f, -0x1.184ad20000000p-2f, -0x1.d30dac0000000p-3f, -0x1.6316980000000p-3f,
+        -0x1.f0bfb20000000p-4f, -0x1.4244200000000p-4f, -0x1.ab33380000000p-5f, -0x1.1d8c080000000p-5f,
+        -0x1.82ab620000000p-6f, -0x1.dbb1240000000p-7f, -0x1.2d33b40000000p-7f, -0x1.7179c60000000p-8f,
     },
     {
-        0x1.8b1d940000000p-2f, 0x1.3a19e00000000p-2f, 0x1.dcebc00000000p-3f, 0x1.6e4fd20000000p-3f,
-        0x1.1002000000000p-3f, 0x1.9bc9380000000p-4f, 0x1.304d7a0000000p-4f, 0x1.9fb91a0000000p-5f,
-        0x1.1c2e0c0000000p-5f, 0x1.9d88760000000p-6f, 0x1.1bfe9a0000000p-6f, 0x1.7ad2540000000p-7f,
-        0x1.ea53100000000p-8f, 0x1.2de3540000000p-8f, 0x1.8549740000000p-9f, 0x1.c9331c0000000p-10f,
+        0x1.b0ff320000000p-2f, 0x1.818b940000000p-2f, 0x1.467ec20000000p-2f, 0x1.185afa0000000p-2f,
+        0x1.d4e55e0000000p-3f, 0x1.72479e0000000p-3f, 0x1.2b4b660000000p-3f, 0x1.b25d9a0000000p-4f,
+        0x1.1d6b360000000p-4f, 0x1.5645680000000p-5f, 0x1.a3df160000000p-6f, 0x1.0367940000000p-6f,
+        0x1.44cdfe0000000p-7f, 0x1.692c140000000p-8f, 0x1.9ee3a20000000p-9f, 0x1.c9331c0000000p-10f,
     },
     {
-        -0x1.f562ac0000000p-3f, -0x1.839f6c0000000p-3f, -0x1.1c82280000000p-3f, -0x1.a695e00000000p-4f,
-        -0x1.2ddca40000000p-4f, -0x1.b83d280000000p-5f, -0x1.3885500000000p-5f, -0x1.94a4920000000p-6f,
-        -0x1.05b2940000000p-6f, -0x1.6b42200000000p-7f, -0x1.d7ca780000000p-8f, -0x1.2746760000000p-8f,
-        -0x1.64c6ce0000000p-9f, -0x1.95fae80000000p-10f, -0x1.e5bac80000000p-11f, -0x1.04da060000000p-11f,
+        -0x1.158a3a0000000p-2f, -0x1.e7915c0000000p-3f, -0x1.949ffc0000000p-3f, -0x1.54fb280000000p-3f,
+        -0x1.16f92c0000000p-3f, -0x1.ab7fa40000000p-4f, -0x1.501ef80000000p-4f, -0x1.d463020000000p-5f,
+        -0x1.231a980000000p-5f, -0x1.44892c0000000p-6f, -0x1.72e2d00000000p-7f, -0x1.a8dd220000000p-8f,
+        -0x1.ef3e6a0000000p-9f, -0x1.f49c3a0000000p-10f, -0x1.06aa560000000p-10f, -0x1.04da060000000p-11f,
     },
     {
-        0x1.2103520000000p-3f, 0x1.b0bfc40000000p-4f, 0x1.37a1f20000000p-4f, 0x1.b0c6ae0000000p-5f,
-        0x1.2ff9d20000000p-5f, 0x1.afbf220000000p-6f, 0x1.1e088c0000000p-6f, 0x1.63b7520000000p-7f,
-        0x1.c3d7900000000p-8f, 0x1.24ba580000000p-8f, 0x1.69a4460000000p-9f, 0x1.ac889e0000000p-10f,
-        0x1.ec84340000000p-11f, 0x1.0556040000000p-11f, 0x1.1288b20000000p-12f, 0x1.12fa520000000p-13f,
+        0x1.3e8dda0000000p-3f, 0x1.1323b00000000p-3f, 0x1.c5b6fa0000000p-4f, 0x1.7742e60000000p-4f,
+        0x1.2961180000000p-4f, 0x1.c46d1e0000000p-5f, 0x1.5a65620000000p-5f, 0x1.d6809c0000000p-6f,
+        0x1.0852200000000p-6f, 0x1.1b34580000000p-7f, 0x1.25a74c0000000p-8f, 0x1.3c67420000000p-9f,
+        0x1.4e6d0c0000000p-10f, 0x1.47855a0000000p-11f, 0x1.318e9e0000000p-12f, 0x1.12fa520000000p-13f,
     },
 };

@@ -4,21 +4,24 @@
 
 SPDX-License-Identifier: MIT
 
-The powers are sqrt(pi)/2 * 2^(j/16); the exponential's polynomial is (exp(r) - 1 - r) / r^2 for
-abs(r) <= ln(2)/32; G(y) = sqrt(pi) y exp(y^2) erfc(y) is a polynomial in y - centre on each of 16
-segments.  All polynomials are Chebyshev interpolants, rewritten in powers and rounded.  A centre is
-picked near the middle, where the first two coefficients lie close to floats of the type.
+The powers are sqrt(pi)/2 * 2^(j/16), with the logarithms of what rounding them loses; the
+exponential's polynomial is (exp(r) - 1 - r) / r^2 for abs(r) <= ln(2)/32;
+G(y) = sqrt(pi) y exp(y^2) erfc(y) is a polynomial in y - centre on each of 16 segments.  All
+polynomials are Chebyshev interpolants, rewritten in powers and rounded.  A centre is picked near
+the middle, where the first two coefficients lie close to floats of the type.
 """
 
 import math
 import struct
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 from flint import arb, arb_poly, ctx
 
 ctx.prec = 400
 HALF_ROOT_PI = arb.pi().sqrt() / 2
+SLACK = 11 / 128  # as in ../backward_lanes.h
 
 
 def g(y):
@@ -62,21 +65,10 @@ class Type:
         return "\n".join(indent + " ".join(texts[i : i + 4]) for i in range(0, len(texts), 4))
 
 
+BELOW_1 = "0.5 0.53125 0.59375 0.65625 0.71875 0.8125 0.90625 1 "
 TYPES = (
-    Type(
-        "f64",
-        "double",
-        11,
-        5,
-        "0.5 0.53125 0.625 0.75 0.90625 1.125 1.375 1.6875 2 2.375 2.75 3.125 3.625 4 4.5 5.25 6",
-    ),
-    Type(
-        "f32",
-        "float",
-        5,
-        2,
-        "0.5 0.59375 0.6875 0.8125 0.9375 1.0625 1.25 1.4375 1.625 1.8125 2 2.25 2.5 2.75 3.125 3.5 4",
-    ),
+    Type("f64", "double", 12, 5, BELOW_1 + "1.3125 1.6875 2.125 2.625 3.125 3.75 4.5 5.25 6"),
+    Type("f32", "float", 5, 2, BELOW_1 + "1.1875 1.4375 1.6875 2 2.25 2.625 3 3.5 4"),
 )
 
 
@@ -119,18 +111,46 @@ def segment(kind, low, high):
     return [middle + shift, *coefficients], total
 
 
+def half_ulp(kind, size):
+    """The largest rounding error of a number up to `size`."""
+    return 2.0 ** (math.frexp(size)[1] - (54 if kind.c_type == "double" else 25))
+
+
+def check_recovery(kind, low, high, row, error):
+    """Raise if c's error can hide an output of erfinv or take the x of one for another's.
+
+    c = g0 - w - w r + h q - small terms: q and the second difference are rounded, and what comes
+    before and after is exact or smaller by 2^-9.  Outputs are at most ulp(y)/2 from y, and
+    neighbours of theirs, of x, D(y) ulp(x) apart; c is 2 y times such distances.
+    """
+    ulp_x, slope = 2 * half_ulp(kind, 0.75), arb_poly(row[2:])
+    ulp_y = ulp_x * 2.0 ** math.frexp(low)[1]
+    for y in (low, high):
+        h = abs(y - row[0])
+        q = max(abs(float(slope(arb(end - row[0])).mid())) for end in (low, high))
+        moved = abs(float((g(arb(y)) - row[1]).mid()))
+        lost = h * (1 + 2 * h) * half_ulp(kind, q) + half_ulp(kind, moved) + error + ulp_x / 256
+        slack = SLACK * ulp_y * 2.0 ** (math.frexp(low)[1] - 1)
+        apart = float((HALF_ROOT_PI * (arb(y) ** 2).exp()).mid()) * ulp_x
+        if not lost < slack < y * (apart - ulp_y) - lost:
+            raise ArithmeticError(f"{kind.name}: an error of {lost:.2g} at {y} is too large")
+
+
 def segments(kind):
-    rows, errors = zip(*(segment(kind, *pair) for pair in zip(kind.borders, kind.borders[1:])))
+    found = [segment(kind, *pair) for pair in pairwise(kind.borders)]
+    rows, errors = zip(*found, strict=True)
+    for (low, high), (row, error) in zip(pairwise(kind.borders), found, strict=True):
+        check_recovery(kind, low, high, row, error)
     columns = [kind.numbers([row[k] for row in rows], " " * 8) for k in range(kind.degree + 2)]
     begins = [f"{x:g}" for x in kind.borders]
+    table = f"lucid_backward_{kind.name}_g"
     lines = [
-        "/* G(y) = sqrt(pi) y exp(y^2) erfc(y) on 16 segments, of degree "
-        f"{kind.degree} in h = y - centre.",
-        " * Row 0 has the centres, the next ones the coefficients, ascending.  Error below",
+        f"/* G(y) = sqrt(pi) y exp(y^2) erfc(y) on 16 segments, degree {kind.degree} in y - c.",
+        " * Row 0 has the centres c, the next ones the coefficients, ascending.  Error below",
         f" * 2^{math.log2(max(errors)):.1f}.  Segments begin at",
         " * " + " ".join(begins[:-1]),
         f" * and the last ends at {begins[-1]}: python gen_backward.py */",
-        f"_Alignas(64) const {kind.c_type} lucid_backward_{kind.name}_g[{kind.degree + 2}][16] = {{",
+        f"_Alignas(64) const {kind.c_type} {table}[{kind.degree + 2}][16] = {{",
         *("    {\n" + column + "\n    }," for column in columns),
         "};\n",
     ]
@@ -146,7 +166,7 @@ def places(kind):
         place.append(max(k for k in range(16) if kind.borders[k] <= y))
     rows = [", ".join(str(p) for p in place[i : i + 16]) for i in range(0, 64, 16)]
     return (
-        "/* Segment of y in [0.5, 8), by the lowest 2 exponent bits and the upper 4 fraction bits:\n"
+        "/* Segment of y in [0.5, 8), by the lowest 2 exponent bits and upper 4 fraction bits:\n"
         " * python gen_backward.py */\n"
         f"_Alignas(64) const uint8_t lucid_backward_{kind.name}_segment[64] = {{\n    "
         + ",\n    ".join(rows)
@@ -173,13 +193,13 @@ def exponential(kind):
 def powers(kind):
     exact = [HALF_ROOT_PI * arb(2) ** (arb(j) / 16) for j in range(16)]
     high = [kind.round(t) for t in exact]
-    low = [kind.round(t - h) for t, h in zip(exact, high)]
+    lost = [kind.round((t / h).log()) for t, h in zip(exact, high, strict=True)]
     return (
-        f"/* sqrt(pi)/2 * 2^(j/16), j = 0 to 15, and what a {kind.c_type} lacks of it:\n"
+        "/* sqrt(pi)/2 * 2^(j/16), j = 0 to 15, rounded, and the logarithms of the quotients:\n"
         " * python gen_backward.py */\n"
         f"_Alignas(64) const {kind.c_type} lucid_backward_{kind.name}_power[2][16] = {{\n"
         f"    {{\n{kind.numbers(high, ' ' * 8)}\n    }},\n"
-        f"    {{\n{kind.numbers(low, ' ' * 8)}\n    }},\n}};\n"
+        f"    {{\n{kind.numbers(lost, ' ' * 8)}\n    }},\n}};\n"
     )
 
 
@@ -198,8 +218,8 @@ def header(kind):
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
     title = (
-        "/* Tables of the float64 and float32 gradient kernels, written by gen_backward.py; do not\n"
-        " * edit.  SPDX-License-Identifier: MIT */\n"
+        "/* Tables of the float64 and float32 gradient kernels, written by gen_backward.py;\n"
+        " * do not edit.  SPDX-License-Identifier: MIT */\n"
     )
     parts = [title + '#include "backward.h"\n']
     for kind in TYPES:

@@ -4,10 +4,10 @@
 
 SPDX-License-Identifier: MIT
 
-An entry is 2^512 sqrt(pi)/2 exp(y_exact^2), rounded to a double: y_exact is erfinv(x) where y >= 1/2 is
-the correctly rounded erfinv(x) of an x of the format, else y.  Every product of an entry with a g
-of the format, rounded to the format, is the rounded exact product: checked for all g and y, and so
-are the ends of the table, beyond which the end's entry stands for the rest.
+An entry is 2^512 sqrt(pi)/2 exp(y_exact^2), rounded to a double: y_exact is erfinv(x) where
+y >= 1/2 is the correctly rounded erfinv(x) of an x of the format, else y.  Every product of an
+entry with a g of the format, rounded to the format, is the rounded exact product: checked for all
+g and y, and so are the ends of the table, beyond which the end's entry stands for the rest.
 """
 
 import sys
@@ -73,8 +73,8 @@ class Format:
         """
         g = np.arange(1 << self.fraction, 2 << self.fraction, dtype=np.float64)
         alike = np.ones(low.shape, bool)
-        for d0, d1, i in zip(low, high, range(low.size)):
-            p0, p1 = g * d0, g * d1
+        for i in range(low.size):
+            p0, p1 = g * low[i], g * high[i]
             unit = 2.0 ** (np.floor(np.log2(p0)) - self.fraction)
             alike[i] = np.all(np.floor(p0 / unit * 2) == np.floor(p1 / unit * 2))
         return alike
@@ -136,7 +136,11 @@ def main():
     guard = "LUCID_TABLES_BACKWARD_HALF_H"
     (folder / "backward_half.h").write_text(
         "\n".join(
-            [f"{title}#ifndef {guard}\n#define {guard}\n", *(text for _, text in tables), "#endif\n"]
+            [
+                f"{title}#ifndef {guard}\n#define {guard}\n",
+                *(text for _, text in tables),
+                "#endif\n",
+            ]
         )
     )
 
