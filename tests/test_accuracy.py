@@ -132,6 +132,19 @@ def test_every_1021st_float32(level):
     assert np.count_nonzero(got != float32_expected(bits)) == 0
 
 
+def test_mixtures_of_float32(level, rng):
+    """What a kernel does together with a lane, and in which order, depends on the others."""
+    one = 0x3F800000
+    limits = [(0, 1 << 23), (1 << 23, one - (1 << 16)), (one - (1 << 16), one - (1 << 11))]
+    limits += [(one - (1 << 11), one + 1), (one + 1, 1 << 31)]
+    for n in (*range(1, 80), 500, 2047, 5000, *[1 << 13] * 40):
+        kinds = rng.choice(len(limits), n, p=rng.dirichlet([0.3] * len(limits)))
+        bits = rng.integers(*np.array(limits).T[:, kinds]).astype(np.uint32)
+        bits |= rng.integers(0, 2, n).astype(np.uint32) << 31
+        got = level(bits.view(np.float32)).view(np.uint32)
+        assert np.count_nonzero(got != float32_expected(bits)) == 0
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("block", range(32))
 def test_every_float32(block, assert_same_bits):

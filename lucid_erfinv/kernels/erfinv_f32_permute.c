@@ -3,7 +3,7 @@
  * Four segments per binade of w = 1 - |x|, degree 6, in binary32, give high + low, from 0 to
  * 2^-29 of its value below the result; a lane is open where these limits round apart.  Lanes of the
  * far tail, the last floats below 1, tiny ones and special values are done 64 at a time where many
- * of them come together.  docs/accuracy-f32.md. */
+ * of them come together; the former two are closed up for that.  docs/accuracy-f32.md. */
 #include "erfinv_f32_second.h"
 
 #include <immintrin.h>
@@ -22,6 +22,17 @@
 enum { VECTORS = 4, GROUP = 16 * VECTORS, MANY = 8 };
 
 typedef const float table[8][32];
+
+/* Lanes of a kind are closed up if a group has no more than CROWD, in blocks from WORTH_IT on. */
+enum { CROWD = 40, WORTH_IT = 256 };
+
+/* Lanes set aside, closed up; far[i] and last[i] have those of the group from place[i] on. */
+struct aside {
+    unsigned crowd, groups, far_count, last_count;
+    uint16_t place[LUCID_F32_BLOCK / GROUP];
+    uint64_t far[LUCID_F32_BLOCK / GROUP], last[LUCID_F32_BLOCK / GROUP];
+    _Alignas(64) float far_x[LUCID_F32_BLOCK + 16], last_x[LUCID_F32_BLOCK + 16];
+};
 
 static inline __m512i all(uint32_t pattern) {
     return _mm512_set1_epi32((int)pattern);
@@ -42,6 +53,10 @@ static inline __mmask16 between(__mmask16 k, __m512i x, uint32_t a, uint32_t b) 
 
 static inline __m512 pick(const float line[32], __m512i index) {
     return _mm512_permutex2var_ps(_mm512_loadu_ps(line), index, _mm512_loadu_ps(line + 16));
+}
+
+static inline uint64_t together(const __mmask16 k[VECTORS]) {
+    return _mm512_kunpackd(_mm512_kunpackw(k[3], k[2]), _mm512_kunpackw(k[1], k[0]));
 }
 
 /* r = erfinv(x) where the rounding is sure, x elsewhere; sure[v] has a bit for each of the former
@@ -125,40 +140,117 @@ static unsigned last_lanes(float *y, uint64_t lanes) {
     return one ? LUCID_DIVIDE : 0;
 }
 
+/* The first n lanes of a group. */
+static inline uint64_t first_lanes(unsigned n) {
+    return n < GROUP ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
+}
+
 static inline uint64_t gather_masks(uint64_t masks, __mmask16 k, int v) {
     return masks | (uint64_t)k << (16 * v);
 }
 
-/* Does the lanes `open` of y, which hold x, except those whose rounding only is in doubt, which
- * it returns. */
-static __attribute__((noinline)) uint64_t special(float *y, uint64_t open, unsigned *flags) {
+/* 1 - 5/4 * 2^-8 <= |x| < 1 - 2^-13; returns the lanes left open. */
+static inline __attribute__((always_inline)) uint64_t far_lanes(float *y, uint64_t lanes) {
+    __m512 r[VECTORS];
+    __mmask16 sure[VECTORS];
+    quick(lucid_f32_permute + 8, 1, y, r, sure);
+    for (int v = 0; v < VECTORS; v++) {
+        sure[v] &= (__mmask16)(lanes >> (16 * v));
+        _mm512_mask_storeu_ps(y + 16 * v, sure[v], r[v]);
+    }
+    return lanes & ~together(sure);
+}
+
+/* Not by a compressing store: those are slow on some CPUs. */
+static inline float *close_up(float *to, __mmask16 k, __m512 x) {
+    _mm512_storeu_ps(to, _mm512_maskz_compress_ps(k, x));
+    return to + __builtin_popcount(k);
+}
+
+static void set_aside(struct aside *aside, const float *y, size_t i, uint64_t far, uint64_t last) {
+    float *far_x = aside->far_x + aside->far_count, *last_x = aside->last_x + aside->last_count;
+    aside->place[aside->groups] = (uint16_t)i;
+    aside->far[aside->groups] = far;
+    aside->last[aside->groups++] = last;
+    aside->far_count += (unsigned)__builtin_popcountll(far);
+    aside->last_count += (unsigned)__builtin_popcountll(last);
+    for (int v = 0; v < VECTORS; v++) {
+        __m512 x = _mm512_loadu_ps(y + i + 16 * v);
+        far_x = close_up(far_x, (__mmask16)(far >> (16 * v)), x);
+        last_x = close_up(last_x, (__mmask16)(last >> (16 * v)), x);
+    }
+}
+
+/* Does the lanes of a kind if more than `crowd` are here, else sets them aside; returns those left
+ * open. */
+static __attribute__((noinline)) uint64_t tail_lanes(struct aside *aside, float *y, size_t i,
+                                                     uint64_t far, uint64_t last, unsigned *flags) {
+    uint64_t open = 0;
+    if ((unsigned)__builtin_popcountll(far) > aside->crowd) {
+        open = far_lanes(y + i, far);
+        far = 0;
+    }
+    if ((unsigned)__builtin_popcountll(last) > aside->crowd) {
+        *flags |= last_lanes(y + i, last);
+        last = 0;
+    }
+    if (far | last)
+        set_aside(aside, y, i, far, last);
+    return open;
+}
+
+static void put_back(const struct aside *aside, float *y) {
+    const float *far_x = aside->far_x, *last_x = aside->last_x;
+    for (unsigned i = 0; i < aside->groups; i++) {
+        float *to = y + aside->place[i];
+        uint64_t far = aside->far[i], last = aside->last[i];
+        for (int v = 0; v < VECTORS; v++, to += 16) {
+            __mmask16 kf = (__mmask16)(far >> (16 * v)), kl = (__mmask16)(last >> (16 * v));
+            __m512 r = _mm512_loadu_ps(to);
+            r = _mm512_mask_expand_ps(r, kf, _mm512_loadu_ps(far_x));
+            r = _mm512_mask_expand_ps(r, kl, _mm512_loadu_ps(last_x));
+            _mm512_storeu_ps(to, r);
+            far_x += __builtin_popcount(kf);
+            last_x += __builtin_popcount(kl);
+        }
+    }
+}
+
+/* Does the lanes set aside and puts them back. */
+static __attribute__((noinline)) unsigned do_aside(struct aside *aside, struct open_lanes *list,
+                                                   float *y, size_t *second) {
+    unsigned flags = 0;
+    for (unsigned i = 0; i < aside->last_count; i += GROUP)
+        flags |= last_lanes(aside->last_x + i, first_lanes(aside->last_count - i));
+    list->count = 0;
+    for (unsigned i = 0; i < aside->far_count; i += GROUP)
+        list_open(list, far_lanes(aside->far_x + i, first_lanes(aside->far_count - i)), i);
+    *second += list->count;
+    flags |= do_open(list, aside->far_x);
+    put_back(aside, y);
+    return flags;
+}
+
+/* Does the lanes `open` of y, which hold x, except those of the far tail, the last floats and those
+ * whose rounding only is in doubt; these it returns. */
+static __attribute__((noinline)) uint64_t special(float *y, uint64_t open, uint64_t *in_far,
+                                                  uint64_t *in_last, unsigned *flags) {
     uint64_t far = 0, last = 0, small = 0, outside = 0;
     for (int v = 0; v < VECTORS; v++) {
         __mmask16 k = (__mmask16)(open >> (16 * v));
-        __m512 x = _mm512_loadu_ps(y + 16 * v);
-        __m512i a = bits(_mm512_abs_ps(x));
+        __m512i a = bits(_mm512_abs_ps(_mm512_loadu_ps(y + 16 * v)));
         far = gather_masks(far, between(k, a, FAR_TAIL, TABLE_BREAK), v);
         last = gather_masks(last, between(k, a, TABLE_BREAK, ONE + 1), v);
         small = gather_masks(small, between(k, a, 0, TINY), v);
         outside = gather_masks(outside, between(k, a, ONE + 1, SIGN), v);
     }
-    open &= ~(last | small | outside);
-    if (far) {
-        __m512 r[VECTORS];
-        __mmask16 sure[VECTORS];
-        quick(lucid_f32_permute + 8, 1, y, r, sure);
-        for (int v = 0; v < VECTORS; v++) {
-            __mmask16 k = (__mmask16)(far >> (16 * v)) & sure[v];
-            _mm512_mask_storeu_ps(y + 16 * v, k, r[v]);
-            open &= ~gather_masks(0, k, v);
-        }
-    }
+    open &= ~(far | last | small | outside);
+    *in_far = far;
+    *in_last = last;
     if (small)
         *flags |= tiny_lanes(y, small);
     if (outside)
         *flags |= outside_lanes(y, outside);
-    if (last)
-        *flags |= last_lanes(y, last);
     return open;
 }
 
@@ -166,6 +258,7 @@ static __attribute__((noinline)) uint64_t special(float *y, uint64_t open, unsig
 static unsigned block(const float *x, float *y, size_t n, size_t *second) {
     uint64_t sure[LUCID_F32_BLOCK / GROUP];
     struct open_lanes list;
+    struct aside aside;
     unsigned flags = 0;
     for (size_t i = 0; i < n; i += GROUP) {
         __m512 r[VECTORS];
@@ -173,19 +266,26 @@ static unsigned block(const float *x, float *y, size_t n, size_t *second) {
         quick(lucid_f32_permute, LIMIT, x + i, r, k);
         for (size_t v = 0; v < VECTORS; v++)
             _mm512_storeu_ps(y + i + 16 * v, r[v]);
-        sure[i / GROUP] = _mm512_kunpackd(_mm512_kunpackw(k[3], k[2]), _mm512_kunpackw(k[1], k[0]));
+        sure[i / GROUP] = together(k);
     }
-    list.count = 0;
+    aside.crowd = n < WORTH_IT ? 0 : CROWD;
+    list.count = aside.groups = aside.far_count = aside.last_count = 0;
     for (size_t i = 0; i < n; i += GROUP) {
         uint64_t open = ~sure[i / GROUP];
-        if (__builtin_popcountll(open) > MANY)
-            open = special(y + i, open, &flags);
+        if (__builtin_popcountll(open) > MANY) {
+            uint64_t far, last;
+            open = special(y + i, open, &far, &last, &flags);
+            if (far | last)
+                open |= tail_lanes(&aside, y, i, far, last, &flags);
+        }
         list_open(&list, open, i);
     }
     if (list.count) {
         *second += list.count;
         flags |= do_open(&list, y);
     }
+    if (aside.groups)
+        flags |= do_aside(&aside, &list, y, second);
     return flags;
 }
 
