@@ -11,7 +11,8 @@ from lucid_erfinv import _ufunc, erfinv_backward
 from lucid_erfinv.sweep import REGIONS
 
 DTYPES = ("float64", "float32", "float16", "bfloat16")
-AT_X, ANY_Y, PLAIN = 0.84, 0.7, 0.6  # bounds of docs/accuracy-backward.md
+# Bounds of docs/accuracy-backward.md: below 1/2 a quarter ulp of y's own rounding stays.
+BELOW_HALF, FROM_HALF, PLAIN = 0.84, 0.66, 0.6
 LARGEST_OUTPUT = {
     "float64": 5.8635847487551676,
     "float32": 3.8325069,
@@ -76,10 +77,11 @@ def test_derivative_at_x(backward, formats, oracle, rng, region, dtype):
     fmt = formats[dtype]
     x = REGIONS[region].sample(rng, 1000, dtype)
     g = rng.normal(size=x.size).astype(dtype)
-    got = backward(g, oracle(x))
-    for got_here, g_here, x_here in zip(got, g, x, strict=True):
+    y = oracle(x)
+    bounds = np.where(abs(y) < 0.5, BELOW_HALF, FROM_HALF)
+    for got_here, g_here, x_here, bound in zip(backward(g, y), g, x, bounds, strict=True):
         exact = number(g_here) * derivative(number(x_here).erfinv())
-        assert ulp_error(fmt, got_here, exact) < AT_X
+        assert ulp_error(fmt, got_here, exact) < bound
         assert (got_here < 0) == (g_here < 0)
 
 
@@ -90,7 +92,7 @@ def test_derivative_at_the_last_x_below_1(backward, formats, oracle, dtype):
     y = oracle(x.astype(dtype))
     assert float(y[0]) == pytest.approx(LARGEST_OUTPUT[dtype], rel=1e-7)
     for got, x_here in zip(backward(1, y), x, strict=True):
-        assert ulp_error(fmt, got, derivative(number(x_here).erfinv())) < AT_X
+        assert ulp_error(fmt, got, derivative(number(x_here).erfinv())) < FROM_HALF
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -104,7 +106,7 @@ def test_any_y_in_the_range(backward, formats, rng, dtype):
         recovered = at_recovered_x(fmt, y_here)
         if recovered is not None:
             errors.append(ulp_error(fmt, got, recovered))
-        assert min(errors) < ANY_Y
+        assert min(errors) < FROM_HALF
 
 
 @pytest.mark.parametrize(("dtype", "end"), [("float64", 26.5), ("float32", 9.3)])
