@@ -3,7 +3,7 @@
  * All levels run the same operations, each rounded once, and give the same bits. */
 #include "backward.h"
 #include "tables/backward.h"
-#include "vec_backward_f32.h"
+#include "vec_f32.h"
 
 #define REAL float
 #define PATTERN int32_t

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "backward.h"
 #include "tables/backward.h"
-#include "vec_backward_f64.h"
+#include "vec_f64.h"
 
 #define REAL double
 #define PATTERN int64_t

@@ -17,18 +17,18 @@
 enum { VECTORS = 4, GROUP = VECTORS * LANES, MANY = GROUP / 4 };
 
 /* min(|x|, 1 - 2^-12): the last row, of NaN, is for the latter. */
-static inline vec limited(veci pattern) {
-    return floats(min_bits(pattern, broadcast_bits(FAR_TAIL)));
+static inline vec limited(vec_bits pattern) {
+    return vec_from_bits(vec_bits_min(pattern, vec_bits_set(FAR_TAIL)));
 }
 
 /* Offsets of the rows in bytes.  In a pass of its own: then the next one does not wait for its
  * loads. */
 static inline void find_rows(const float *x, uint32_t *row, size_t n) {
     for (size_t i = 0; i < n; i += LANES) {
-        vec a = limited(both_bits(bits(load(x + i)), broadcast_bits(~SIGN)));
-        veci below_one =
-            sub_bits(broadcast_bits(0x3f7fffffu), bits(sub(broadcast(0x1.fffffep-1f), a)));
-        store_bits(row + i, both_bits(shift_right(below_one, 15), broadcast_bits(~31u)));
+        vec a = limited(vec_bits_and(vec_to_bits(vec_load(x + i)), vec_bits_set(~SIGN)));
+        vec_bits below_one = vec_bits_sub(vec_bits_set(0x3f7fffffu),
+                                          vec_to_bits(vec_sub(vec_set(0x1.fffffep-1f), a)));
+        vec_bits_store(row + i, vec_bits_and(vec_bits_right(below_one, 15), vec_bits_set(~31u)));
     }
 }
 
@@ -36,36 +36,36 @@ static inline void find_rows(const float *x, uint32_t *row, size_t n) {
  * former lanes.  Step by step for all vectors of a group, so that their latencies overlap. */
 static inline uint64_t quick(const float *x, const uint32_t *row, float *y) {
     const float *table = lucid_f32_rows[0];
-    veci sign[VECTORS], pattern[VECTORS];
+    vec_bits sign[VECTORS], pattern[VECTORS];
     vec h[VECTORS], u[VECTORS], high[VECTORS], low[VECTORS], c[VECTORS][4];
     uint64_t sure = 0;
 #define EACH for (int v = 0; v < VECTORS; v++)
     EACH {
-        veci in = bits(load(x + v * LANES));
-        sign[v] = both_bits(in, broadcast_bits(SIGN));
-        pattern[v] = sub_bits(in, sign[v]);
-        load_columns(table, row + v * LANES, c[v]);
-        h[v] = sub(limited(pattern[v]), c[v][0]); /* exact */
-        u[v] = mul_add(mul_add(c[v][1], h[v], c[v][2]), h[v], c[v][3]);
+        vec_bits in = vec_to_bits(vec_load(x + v * LANES));
+        sign[v] = vec_bits_and(in, vec_bits_set(SIGN));
+        pattern[v] = vec_bits_sub(in, sign[v]);
+        vec_columns(table, row + v * LANES, c[v]);
+        h[v] = vec_sub(limited(pattern[v]), c[v][0]); /* exact */
+        u[v] = vec_madd(vec_madd(c[v][1], h[v], c[v][2]), h[v], c[v][3]);
     }
     EACH {
-        load_columns(table + 4, row + v * LANES, c[v]);
+        vec_columns(table + 4, row + v * LANES, c[v]);
         /* y0 + h * (c1 + u) as high + low; y0 - high is exact. */
         vec c1 = c[v][2], y0 = c[v][3];
-        u[v] = mul_add(mul_add(u[v], h[v], c[v][0]), h[v], c[v][1]);
-        high[v] = mul_add(h[v], c1, y0);
-        low[v] = mul_add(h[v], u[v], mul_add(h[v], c1, sub(y0, high[v])));
+        u[v] = vec_madd(vec_madd(u[v], h[v], c[v][0]), h[v], c[v][1]);
+        high[v] = vec_madd(h[v], c1, y0);
+        low[v] = vec_madd(h[v], u[v], vec_madd(h[v], c1, vec_sub(y0, high[v])));
     }
     EACH {
-        vec below = add(high[v], low[v]);
-        vec above = add(high[v], mul_add(high[v], broadcast(0x1p-29f), low[v]));
+        vec below = vec_add(high[v], low[v]);
+        vec above = vec_add(high[v], vec_madd(high[v], vec_set(0x1p-29f), low[v]));
         /* Zeros are sure: pattern - 1 wraps. */
-        veci before = sub_bits(pattern[v], broadcast_bits(1));
-        veci k = equal_bits(max_bits(before, broadcast_bits(TINY - 1)), before);
-        k = both_bits(k, equal(below, above));
-        store(y + v * LANES,
-              floats(either_bits(bits(choose(k, below, floats(pattern[v]))), sign[v])));
-        sure |= (uint64_t)lanes_of(k) << (v * LANES);
+        vec_bits before = vec_bits_sub(pattern[v], vec_bits_set(1));
+        vec_mask k = vec_bits_equal(vec_bits_max(before, vec_bits_set(TINY - 1)), before);
+        k = vec_both(k, vec_equal(below, above));
+        vec result = vec_choose(k, below, vec_from_bits(pattern[v]));
+        vec_store(y + v * LANES, vec_from_bits(vec_bits_or(vec_to_bits(result), sign[v])));
+        sure |= (uint64_t)vec_lanes(k) << (v * LANES);
     }
 #undef EACH
     return sure;
@@ -76,14 +76,13 @@ static inline uint64_t quick(const float *x, const uint32_t *row, float *y) {
 static __attribute__((noinline)) uint64_t special(float *y, uint64_t open, unsigned *flags) {
     uint64_t last = 0, tiny = 0;
     for (int v = 0; v < VECTORS; v++) {
-        veci a = both_bits(bits(load(y + v * LANES)), broadcast_bits(~SIGN));
-        veci small = max_bits(a, broadcast_bits(TINY)),
-             large = max_bits(a, broadcast_bits(TABLE_BREAK));
-        small = equal_bits(small, broadcast_bits(TINY));
-        large =
-            both_bits(equal_bits(large, a), equal_bits(min_bits(a, broadcast_bits(ONE - 1)), a));
-        tiny |= (uint64_t)lanes_of(small) << (v * LANES);
-        last |= (uint64_t)lanes_of(large) << (v * LANES);
+        vec_bits a = vec_bits_and(vec_to_bits(vec_load(y + v * LANES)), vec_bits_set(~SIGN));
+        vec_bits tiny_or_more = vec_bits_max(a, vec_bits_set(TINY));
+        vec_mask small = vec_bits_equal(tiny_or_more, vec_bits_set(TINY));
+        vec_mask large = vec_both(vec_bits_equal(vec_bits_max(a, vec_bits_set(TABLE_BREAK)), a),
+                                  vec_bits_equal(vec_bits_min(a, vec_bits_set(ONE - 1)), a));
+        tiny |= (uint64_t)vec_lanes(small) << (v * LANES);
+        last |= (uint64_t)vec_lanes(large) << (v * LANES);
     }
     last &= open;
     tiny &= open;
