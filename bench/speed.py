@@ -3,12 +3,12 @@
 Functions: avx512, avx2, neon, baseline are our kernels, called from C like MKL's; erfinv is the
 ufunc, called from Python like all the rest. Every workload is run in rounds, in which each function
 has its turn of about a millisecond, another one being first each time, so that a change of clock or
-a busy neighbour meets all alike. A turn is five samples (three where a call takes long), of which
-the shortest counts, since interruptions only add. Shown are medians over the rounds; ratios are
-formed within each round. A cell has ns and clocks per element (n = 1: per call), then the time
-relative to the yardstick in the title with half its interquartile range; it is empty where a
-function does not take the dtype or is too slow to wait for. SciPy, NumPy and crdistr have one
-thread always.
+a busy neighbour meets all alike. A turn is five samples, of which the shortest counts, since
+interruptions only add; with threads, the first sample has to wake the workers, the others find
+them awake. Shown are medians over the rounds; ratios are formed within each round. A cell has ns
+and clocks per element (n = 1: per call), then the time relative to the yardstick in the title with
+half its interquartile range; it is empty where a function does not take the dtype or is too slow to
+wait for. SciPy, NumPy and crdistr have one thread always.
 
 Without options: all that the bounds need. With --dtype, --region, --n or --threads: every
 combination of those given, the others being float64, uniform, 16384 and 1. Exit status 1 where a
@@ -44,7 +44,6 @@ LENGTHS = (1, 16, 64, 1000, IN_CACHE, 2**20, 2**22)
 OUT_OF_CACHE = 2**26
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 SAMPLES = 5  # per turn
-FEWEST_SAMPLES = 3  # where a call takes long; the first one may have to wake threads
 MIN_ROUNDS = 5
 YARDSTICKS = ("MKL HA", "np.arctanh")  # MKL has no half precision
 
@@ -194,7 +193,6 @@ class Turn:
 
     timer: Timer
     calls: int
-    samples: int
     seconds: float  # about
 
     @classmethod
@@ -204,12 +202,11 @@ class Turn:
             calls *= 4
         one = taken / calls
         calls = max(1, round(seconds / SAMPLES / one))
-        samples = min(SAMPLES, max(FEWEST_SAMPLES, round(seconds / (calls * one))))
-        return cls(timer, calls, samples, calls * samples * one)
+        return cls(timer, calls, calls * SAMPLES * one)
 
     def take(self) -> float:
         """Return the seconds of a call."""
-        return min(self.timer(self.calls) for _ in range(self.samples)) / self.calls
+        return min(self.timer(self.calls) for _ in range(SAMPLES)) / self.calls
 
 
 def measure(workload: Workload, functions: list[Peer], pace: Pace) -> Samples:
