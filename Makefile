@@ -4,7 +4,7 @@ RUN = .venv/bin/python -P
 PIP = .venv/bin/python -m pip --disable-pip-version-check --quiet
 SOURCES = meson.build meson.options pyproject.toml $(shell find lucid_erfinv -type f -not -name '*.pyc')
 
-.PHONY: demo test test-frameworks test-exhaustive test-builds test-all lint bench sweep clean
+.PHONY: demo test test-frameworks test-exhaustive test-builds test-all apple lint bench sweep clean
 
 demo: .venv/demo
 	$(RUN) -m lucid_erfinv sweep
@@ -25,6 +25,10 @@ test-builds: .venv/test
 	sh tests/builds.sh .venv
 
 test-all: test test-frameworks test-exhaustive test-builds
+
+# The macOS parts, as far as Linux can check them.
+apple: .venv/apple
+	@test ! -e .venv/apple || $(RUN) -m pytest -m apple tests/apple
 
 lint: .venv/lint
 	sh tests/lint.sh .venv
@@ -57,6 +61,9 @@ clean:
 .venv/frameworks: .venv/test
 	$(PIP) install autograd==1.9.1 jax==0.10.2 "mlx[cpu]==0.32.4" torch==2.13.0
 	@touch $@
+
+.venv/apple: .venv/bin/python $(SOURCES) tests/apple/install.sh
+	sh tests/apple/install.sh .venv
 
 .venv/test .venv/bench .venv/lint: .venv/%: .venv/bin/python $(SOURCES)
 	$(PIP) install ".[$*]"

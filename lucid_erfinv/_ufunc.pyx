@@ -10,6 +10,7 @@ import time
 cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject
+from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t, uint64_t
 
@@ -53,12 +54,13 @@ cdef extern from "dispatch.h":
     struct lucid_op:
         lucid_type type
     const lucid_level *lucid_levels
-    const size_t lucid_level_count
+    size_t lucid_level_count
     lucid_op lucid_erfinv_op(const lucid_level *level, lucid_type type) noexcept nogil
     lucid_op lucid_backward_op(const lucid_level *level, lucid_type type) noexcept nogil
     void lucid_run(
         const lucid_op *op, char **operands, const cnp.npy_intp *steps, size_t n
     ) noexcept nogil
+    void *lucid_add_level
 
 cdef extern from *:
     """
@@ -71,13 +73,19 @@ cdef extern from *:
     #endif
     """
     const char *LUCID_COMPILER
-    const char *LUCID_VERSION  # from the build
+    const char *LUCID_VERSION  # from the build, as is the next
+    bint LUCID_HAVE_ACCELERATE
 
 cnp.import_array()
 cnp.import_umath()
 
 
 # The level ---------------------------------------------------------------------------------------
+
+if LUCID_HAVE_ACCELERATE:
+    from . import _accelerate
+    _accelerate.register(PyCapsule_New(<void *>lucid_add_level, "lucid_add_level", NULL))
+
 
 cdef const lucid_level *find_level(str name) except NULL:
     cdef size_t i
@@ -97,6 +105,15 @@ def _levels():
     return tuple(
         lucid_levels[i].name.decode() for i in range(lucid_level_count) if lucid_levels[i].usable()
     )
+
+
+def _missing_levels():
+    """Why a level that other systems have is not in this build, by its name."""
+    if LUCID_HAVE_ACCELERATE:
+        return {}
+    if sys.platform == "darwin":
+        return {"accelerate": "this build was configured with -Daccelerate=disabled"}
+    return {"accelerate": "it needs Accelerate, which only macOS has"}
 
 
 def _chosen_level():

@@ -15,8 +15,9 @@ def show_config(mode: str = "stdout") -> dict[str, object] | None:
     Returns
     -------
     dict or None
-        With ``mode="dicts"``: "version", "compiler", "levels" (with "built", "usable" and
-        "chosen"), "threads" and "backends" (name to "available", or why it is not).
+        With ``mode="dicts"``: "version", "compiler", "levels" (with "built", "usable", "chosen"
+        and "missing", which tells why), "threads" and "backends" (name to "available", or why it
+        is not).
 
     Raises
     ------
@@ -32,6 +33,7 @@ def show_config(mode: str = "stdout") -> dict[str, object] | None:
             "built": list(_ufunc._built_levels()),
             "usable": list(_ufunc._levels()),
             "chosen": _ufunc._chosen_level(),
+            "missing": _ufunc._missing_levels(),
         },
         "threads": _ufunc.get_num_threads(),
         "backends": {
@@ -47,6 +49,8 @@ def show_config(mode: str = "stdout") -> dict[str, object] | None:
 
 def print_section(section: dict[str, object], indent: str) -> None:
     for key, value in section.items():
+        if value == {}:
+            continue
         if isinstance(value, dict):
             print(f"{indent}{key}:")
             print_section(value, indent + "  ")

@@ -1,18 +1,19 @@
-"""erfinv for MLX arrays, computed on the CPU, with a gradient within 1 ulp.
+"""erfinv for MLX arrays, by the Metal kernels or by the CPU's, with a gradient.
 
-MLX evaluates the argument for it, so `mx.grad`, `mx.vjp` and `mx.jvp` take it, twice and more
-often, while `mx.compile` and `mx.vmap` refuse. docs/frameworks.md says what to do instead.
+On the CPU, MLX evaluates the argument for it, so `mx.grad`, `mx.vjp` and `mx.jvp` take it, twice
+and more often, while `mx.compile` and `mx.vmap` refuse. docs/frameworks.md says what to do instead.
 """
 
 from typing import Any
 
 import mlx.core as mx
-import numpy as np
 
-from . import _ufunc
-from .schema import floating_dtype, numpy_dtype
+from .backends.mlx import Mlx, as_numpy, cast, device_of, is_metal
+from .schema import floating_dtype
 
-__all__ = ["erfinv"]
+__all__ = ["as_numpy", "cast", "erfinv"]
+
+backend = Mlx()
 
 
 def erfinv(x: mx.array) -> mx.array:
@@ -21,8 +22,8 @@ def erfinv(x: mx.array) -> mx.array:
     Parameters
     ----------
     x : array of float64, float32, float16, bfloat16, integers or bool, any shape
-        Integers and bool are computed in float64, which MLX has on the CPU only; bfloat16 needs
-        ml_dtypes.
+        Integers and bool are computed in float64, and that on the CPU; the rest on MLX's default
+        device. On the CPU bfloat16 needs ml_dtypes.
 
     Returns
     -------
@@ -34,7 +35,7 @@ def erfinv(x: mx.array) -> mx.array:
     TypeError
         If `x` is no MLX array or its dtype is another.
     RuntimeError
-        Inside `mx.compile` and `mx.vmap`.
+        Inside `mx.compile` and `mx.vmap`, on the CPU.
 
     Examples
     --------
@@ -47,99 +48,69 @@ def erfinv(x: mx.array) -> mx.array:
     """
     if not isinstance(x, mx.array):
         raise TypeError(f"`x` must be an mlx.core.array, got {type(x).__name__}")
-    return differentiable(cast(x, floating_dtype(x.dtype)))
+    name = floating_dtype(x.dtype)
+    forward = on_gpu if is_metal(device_of(name)) else on_cpu
+    return forward(cast(x, name))
 
 
-def cast(x: mx.array, name: str) -> mx.array:
-    return x.astype(getattr(mx, name), stream=mx.cpu)
+# First and higher derivatives, on the same device -------------------------------------------------
 
 
-def compute(ufunc: np.ufunc, *operands: mx.array) -> mx.array:
-    try:
-        values = evaluate(*operands)
-    except ValueError as error:
-        raise RuntimeError(
-            "erfinv evaluates its argument, which MLX allows neither in mx.compile nor in mx.vmap: "
-            "call it outside of them, on the whole batch"
-        ) from error
-    with np.errstate(all="ignore"):
-        result = ufunc(*values)
-    return mx.array(result, dtype=operands[0].dtype)
+def differentiable(device: mx.DeviceType) -> Any:
+    @mx.custom_function
+    def forward(x: mx.array) -> mx.array:
+        return backend.erfinv(x, x.shape, x.dtype, device)
 
+    @forward.vjp
+    def _(x: mx.array, g: mx.array, y: mx.array) -> mx.array:
+        return backward(g, y)
 
-def evaluate(*operands: mx.array) -> list[np.ndarray[Any, Any]]:
-    """The values of arrays, which stay connected with what they were computed from.
+    @forward.jvp
+    def _(x: mx.array, dx: mx.array) -> mx.array:
+        return backward(dx, forward(x))
 
-    MLX cuts an evaluated array off from that, and derivatives through it would silently be 0 in
-    an outer transformation. Only while it runs a rule for `mx.vjp` it does not.
-    """
-    values: list[np.ndarray[Any, Any]] = []
+    @forward.vmap
+    def _(x: mx.array, axis: int) -> tuple[mx.array, int]:
+        return forward(x), axis
 
     @mx.custom_function
-    def identity(x: mx.array) -> mx.array:
-        return x
+    def backward(g: mx.array, y: mx.array) -> mx.array:
+        return backend.erfinv_backward(g, y, device)
 
-    @identity.vjp
-    def _(x: mx.array, g: mx.array, y: mx.array) -> mx.array:
-        values.extend(map(as_numpy, operands))
-        return g
+    @backward.vjp
+    def _(inputs: list[mx.array], h: mx.array, gradient: mx.array) -> tuple[mx.array, mx.array]:
+        g, y = inputs
+        with mx.stream(device):
+            return backward(h, y), by_output(y, backward(h * g, y))
 
-    mx.vjp(identity, [mx.array(0.0)], [mx.array(0.0)])
-    return values
+    @backward.jvp
+    def _(inputs: list[mx.array], tangents: list[mx.array | None]) -> mx.array:
+        g, y = inputs
+        dg, dy = tangents
+        with mx.stream(device):
+            tangent = mx.zeros_like(y) if dg is None else backward(dg, y)
+            if dy is not None:
+                dead = (g == 0) & mx.isinf(y)  # where dy, too, may be infinite
+                dy = mx.where(dead, mx.zeros_like(dy), dy)
+                tangent = tangent + by_output(y, backward(dy * g, y))
+            return tangent
 
+    @backward.vmap
+    def _(inputs: list[mx.array], axes: list[int | None]) -> tuple[mx.array, int]:
+        with mx.stream(device):
+            first = (
+                a if axis is None else mx.moveaxis(a, axis, 0)
+                for a, axis in zip(inputs, axes, strict=True)
+            )
+            return backward(*mx.broadcast_arrays(*first)), 0
 
-def as_numpy(x: mx.array) -> np.ndarray[Any, Any]:
-    """The same memory."""
-    if x.dtype == mx.bfloat16:  # which NumPy lacks
-        bits = np.array(x.view(mx.uint16, stream=mx.cpu), copy=False)
-        return bits.view(numpy_dtype("bfloat16"))
-    return np.array(x, copy=False)
-
-
-# First and higher derivatives ---------------------------------------------------------------------
-
-
-@mx.custom_function
-def differentiable(x: mx.array) -> mx.array:
-    return compute(_ufunc.erfinv, x)
-
-
-@differentiable.vjp
-def _(x: mx.array, g: mx.array, y: mx.array) -> mx.array:
-    return backward(g, y)
-
-
-@differentiable.jvp
-def _(x: mx.array, dx: mx.array) -> mx.array:
-    return backward(dx, differentiable(x))
-
-
-@mx.custom_function
-def backward(g: mx.array, y: mx.array) -> mx.array:
-    return compute(_ufunc.erfinv_backward, g, y)
-
-
-@backward.vjp
-def _(inputs: list[mx.array], h: mx.array, gradient: mx.array) -> tuple[mx.array, mx.array]:
-    g, y = inputs
-    with mx.stream(mx.cpu):
-        return backward(h, y), by_output(y, backward(h * g, y))
-
-
-@backward.jvp
-def _(inputs: list[mx.array], tangents: list[mx.array | None]) -> mx.array:
-    g, y = inputs
-    dg, dy = tangents
-    with mx.stream(mx.cpu):
-        tangent = mx.zeros_like(y) if dg is None else backward(dg, y)
-        if dy is not None:
-            dead = (g == 0) & mx.isinf(y)  # where dy, too, may be infinite
-            dy = mx.where(dead, mx.zeros_like(dy), dy)
-            tangent = tangent + by_output(y, backward(dy * g, y))
-        return tangent
+    return forward
 
 
 def by_output(y: mx.array, gradient: mx.array) -> mx.array:
     """The derivative of erfinv_backward(g, y) = gradient by y."""
     # Cut off where the gradient is 0 or infinite anyway: 0 stays 0 at a pole.
     return 2 * mx.clip(y, -(2**14), 2**14) * gradient
+
+
+on_cpu, on_gpu = differentiable(mx.cpu), differentiable(mx.gpu)

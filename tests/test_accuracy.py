@@ -113,6 +113,24 @@ def test_every_half(level, formats, oracle, assert_same_bits, dtype):
     assert_same_bits(level(x), oracle(x), x)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_mixtures_of_half(level, formats, oracle, rng, dtype):
+    """Every value alone among ordinary ones, and lengths that fill vectors or do not."""
+    fmt = formats[dtype]
+    every = np.arange(65536)
+    expected = fmt.bits(oracle(fmt.values(every)))
+    ordinary = fmt.bits(np.array([0.25, -0.5, 0.75], fmt.dtype))
+    lonely = np.where(every[:, None] % 67 == np.arange(67), every[:, None], ordinary[0])
+    np.testing.assert_array_equal(
+        fmt.bits(level(fmt.values(lonely.ravel()))), expected[lonely].ravel()
+    )
+    for n in (*range(200), 1023, 1025, 5000):
+        rare = rng.random(n) < rng.choice([0, 0.02, 0.5, 1])
+        bits = np.where(rare, rng.integers(0, 65536, n), rng.choice(ordinary, n))
+        x = fmt.values(bits)
+        np.testing.assert_array_equal(fmt.bits(level(x)), expected[bits])
+
+
 # float32 against crdistr --------------------------------------------------------------------------
 
 

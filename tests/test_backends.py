@@ -1,6 +1,7 @@
 """The back-end protocol, and the back ends that are there or not."""
 
 import array
+import re
 
 import ml_dtypes
 import numpy as np
@@ -37,12 +38,12 @@ def test_protocol(backend):
 
 @pytest.mark.parametrize("backend", [be for be in BACKENDS.values() if not be.is_available()])
 def test_missing_ones_say_why(backend):
-    reason = backend.why_not()
+    message = re.escape(f"{backend.name} is not available: {backend.why_not()}")
     for call in (
         lambda: backend.erfinv(np.zeros(2), (2,), np.float32),
         lambda: backend.erfinv_backward(np.zeros(2), np.zeros(2)),
     ):
-        with pytest.raises(RuntimeError, match=f"{backend.name} is not available: {reason}"):
+        with pytest.raises(RuntimeError, match=message):
             call()
 
 

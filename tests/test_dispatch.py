@@ -70,9 +70,17 @@ def test_show_config_as_dictionary():
         "built": list(_ufunc._built_levels()),
         "usable": list(_ufunc._levels()),
         "chosen": _ufunc._chosen_level(),
+        "missing": _ufunc._missing_levels(),
     }
     assert config["threads"] == lucid_erfinv.get_num_threads()
     assert config["compiler"].split()[0] in ("gcc", "clang", "other")
+
+
+def test_accelerate_is_built_or_missing_with_a_reason():
+    missing = _ufunc._missing_levels()
+    assert ("accelerate" in missing) != ("accelerate" in _ufunc._built_levels())
+    if sys.platform != "darwin" and missing:
+        assert missing["accelerate"] == "it needs Accelerate, which only macOS has"
 
 
 def test_show_config_as_text(capsys):

@@ -94,7 +94,7 @@ def test_few_others_do(level, rng):
 
 
 def test_few_lanes_leave_the_first_phase(level, rng):
-    """0.03 and 0.0012, where there is a second phase."""
+    """0.03 and 0.0012, where there is a second phase; fewer where vForce gives the first value."""
     before = _ufunc._counters()
     assert list(before) == [
         "f32_second",
@@ -109,6 +109,9 @@ def test_few_lanes_leave_the_first_phase(level, rng):
     share = {name: (count - before[name]) / x.size for name, count in _ufunc._counters().items()}
     if level.name == "baseline":
         assert share["f32_second"] == share["f64_second"] == 0
+    elif level.name == "accelerate":
+        assert 0 < share["f32_second"] < 0.001
+        assert 0 < share["f64_second"] < 0.001
     else:
         assert 0.01 < share["f32_second"] < 0.035
         assert 0.0008 < share["f64_second"] < 0.002

@@ -1,11 +1,13 @@
 """Back ends: what computes erfinv where, and which one an array goes to."""
 
 import sys
+from importlib.util import find_spec
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from .cpu import Cpu
+from .mlx import Mlx
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -68,15 +70,6 @@ class Missing:
         raise RuntimeError(f"back end {self.name} is not available: {self.reason}")
 
 
-BACKENDS: dict[str, Backend] = {
-    backend.name: backend
-    for backend in (
-        Cpu(),
-        Missing("metal", "gpu", "this build has no Metal part"),
-        Missing("mlx", "gpu", "this build has no Metal part; lucid_erfinv.mlx computes on the CPU"),
-    )
-}
-
 # By the package that an array's type comes from: the adapter that computes it.
 _ADAPTERS = {
     "torch": "torch",
@@ -113,3 +106,28 @@ def numpy_array(x: object, argument: str) -> Array:
             f"which {where} takes"
         )
     return np.asarray(x)
+
+
+def metal_backend() -> Backend:
+    if find_spec("lucid_erfinv._metal"):
+        from .metal import Metal
+
+        return Metal()
+    if sys.platform == "darwin":
+        return Missing(
+            "metal",
+            "gpu",
+            "this build has no Metal part; to have it, pip install mlx-metal (for Apple silicon), "
+            "then rebuild with -Csetup-args=-Dmetal=enabled",
+        )
+    return Missing("metal", "gpu", "it needs macOS on Apple silicon")
+
+
+BACKENDS: dict[str, Backend] = {
+    backend.name: backend
+    for backend in (
+        Cpu(),
+        metal_backend(),
+        Mlx() if find_spec("mlx") else Missing("mlx", "gpu", "pip install 'lucid_erfinv[mlx]'"),
+    )
+}

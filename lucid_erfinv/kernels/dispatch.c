@@ -33,6 +33,7 @@ static int avx2_usable(void) {
 #ifdef LUCID_HAVE_AVX512
 lucid_kernel_f64 lucid_erfinv_f64_lines_avx512;
 lucid_kernel_f32 lucid_erfinv_f32_permute_avx512;
+lucid_kernel_u16 lucid_erfinv_f16_permute_avx512, lucid_erfinv_bf16_permute_avx512;
 lucid_backward_kernel_f64 lucid_backward_f64_avx512;
 lucid_backward_kernel_f32 lucid_backward_f32_avx512;
 
@@ -51,25 +52,43 @@ lucid_backward_kernel_f64 lucid_backward_f64_neon;
 lucid_backward_kernel_f32 lucid_backward_f32_neon;
 #endif
 
-static const struct lucid_level built[] = {
-    {"baseline", always, lucid_erfinv_f64_rows_baseline, lucid_erfinv_f32_scalar,
-     lucid_backward_f64_baseline, lucid_backward_f32_baseline},
+static struct lucid_level built[] = {
+    {"baseline", always, lucid_erfinv_f64_rows_baseline, lucid_erfinv_f32_scalar, lucid_erfinv_f16,
+     lucid_erfinv_bf16, lucid_backward_f64_baseline, lucid_backward_f32_baseline},
 #ifdef LUCID_HAVE_AVX2
-    {"avx2", avx2_usable, lucid_erfinv_f64_lines_avx2, lucid_erfinv_f32_rows_avx2,
-     lucid_backward_f64_avx2, lucid_backward_f32_avx2},
+    {"avx2", avx2_usable, lucid_erfinv_f64_lines_avx2, lucid_erfinv_f32_rows_avx2, lucid_erfinv_f16,
+     lucid_erfinv_bf16, lucid_backward_f64_avx2, lucid_backward_f32_avx2},
 #endif
 #ifdef LUCID_HAVE_AVX512
     {"avx512", avx512_usable, lucid_erfinv_f64_lines_avx512, lucid_erfinv_f32_permute_avx512,
-     lucid_backward_f64_avx512, lucid_backward_f32_avx512},
+     lucid_erfinv_f16_permute_avx512, lucid_erfinv_bf16_permute_avx512, lucid_backward_f64_avx512,
+     lucid_backward_f32_avx512},
 #endif
 #ifdef LUCID_HAVE_NEON
-    {"neon", always, lucid_erfinv_f64_lines_neon, lucid_erfinv_f32_rows_neon,
-     lucid_backward_f64_neon, lucid_backward_f32_neon},
+    {"neon", always, lucid_erfinv_f64_lines_neon, lucid_erfinv_f32_rows_neon, lucid_erfinv_f16,
+     lucid_erfinv_bf16, lucid_backward_f64_neon, lucid_backward_f32_neon},
 #endif
+    {0}, /* room for one more */
 };
 
 const struct lucid_level *const lucid_levels = built;
-const size_t lucid_level_count = sizeof built / sizeof built[0];
+size_t lucid_level_count = sizeof built / sizeof built[0] - 1;
+
+struct lucid_second_phase lucid_add_level(const char *name, lucid_kernel_f64 *erfinv_f64,
+                                          lucid_kernel_f32 *erfinv_f32, int best) {
+    struct lucid_level level = built[0];
+    for (size_t i = 1; i < lucid_level_count; i++)
+        level = built[i].usable == always ? built[i] : level;
+    struct lucid_second_phase second = {level.erfinv_f64, level.erfinv_f32, lucid_count};
+    level.name = name;
+    level.erfinv_f64 = erfinv_f64;
+    level.erfinv_f32 = erfinv_f32;
+    size_t place = best ? lucid_level_count : 1;
+    memmove(built + place + 1, built + place, (lucid_level_count - place) * sizeof *built);
+    built[place] = level;
+    lucid_level_count++;
+    return second;
+}
 
 struct lucid_op lucid_erfinv_op(const struct lucid_level *level, enum lucid_type type) {
     struct lucid_op op = {.type = type, .inputs = 1};
@@ -81,7 +100,7 @@ struct lucid_op lucid_erfinv_op(const struct lucid_level *level, enum lucid_type
         op.kernel.f32 = level->erfinv_f32;
         break;
     default:
-        op.kernel.u16 = type == LUCID_F16 ? lucid_erfinv_f16 : lucid_erfinv_bf16;
+        op.kernel.u16 = type == LUCID_F16 ? level->erfinv_f16 : level->erfinv_bf16;
         break;
     }
     return op;

@@ -3,6 +3,7 @@
 #define LUCID_DISPATCH_H
 
 #include "backward.h"
+#include "counters.h"
 #include "erfinv.h"
 
 enum lucid_type { LUCID_F64, LUCID_F32, LUCID_F16, LUCID_BF16, LUCID_TYPES };
@@ -12,6 +13,8 @@ struct lucid_level {
     int (*usable)(void);
     lucid_kernel_f64 *erfinv_f64;
     lucid_kernel_f32 *erfinv_f32;
+    lucid_kernel_u16 *erfinv_f16;
+    lucid_kernel_u16 *erfinv_bf16;
     lucid_backward_kernel_f64 *backward_f64;
     lucid_backward_kernel_f32 *backward_f32;
 };
@@ -32,7 +35,22 @@ struct lucid_op {
 
 /* The levels that were built, the best last.  baseline comes first and is always usable. */
 extern const struct lucid_level *const lucid_levels;
-extern const size_t lucid_level_count;
+extern size_t lucid_level_count;
+
+/* What a level of another module leaves to this one. */
+struct lucid_second_phase {
+    lucid_kernel_f64 *erfinv_f64;
+    lucid_kernel_f32 *erfinv_f32;
+    void (*count)(enum lucid_stage stage, size_t lanes);
+};
+
+/* Adds a level that any CPU of this build can run and that has kernels of erfinv in these two types
+ * only; the rest is that of the best such level so far.  `best` makes it the last one.  To be
+ * called once, before a level is chosen. */
+typedef struct lucid_second_phase lucid_add_level_function(const char *name,
+                                                           lucid_kernel_f64 *erfinv_f64,
+                                                           lucid_kernel_f32 *erfinv_f32, int best);
+lucid_add_level_function lucid_add_level;
 
 struct lucid_op lucid_erfinv_op(const struct lucid_level *level, enum lucid_type type);
 struct lucid_op lucid_backward_op(const struct lucid_level *level, enum lucid_type type);

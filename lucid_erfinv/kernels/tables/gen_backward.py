@@ -231,4 +231,5 @@ def main():
     (folder / "backward.h").write_text("\n".join([*parts, "#endif\n"]))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -313,4 +313,5 @@ falling w:
     (folder / "f32.c").write_text("\n".join(parts))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,330 @@
+"""The Metal back end: NumPy arrays, and memory that is kept, on the GPU of a Mac."""
+
+from __future__ import annotations
+
+import mmap
+from math import prod
+from threading import Lock
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from .. import _metal
+from ..schema import dtype_name, numpy_dtype
+from . import Array, numpy_array
+
+PAGE = mmap.PAGESIZE
+_MOST = 2**31  # elements that a kernel is run on
+
+
+class Buffer:
+    """An array in memory that CPU and GPU share, to be used again and again without a copy.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        At least one element.
+    dtype : {float32, float16, bfloat16}
+        NumPy's or ml_dtypes' dtype, or its name.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : numpy.dtype
+
+    Raises
+    ------
+    TypeError
+        If the dtype is another; float64 is one that no GPU of Apple's has.
+    ValueError
+        If it has no elements, or is larger than a buffer may be. After `close`, from all methods.
+    MemoryError
+        If there is no memory for it.
+
+    Notes
+    -----
+    `Metal.buffer` makes one. As a context manager it closes itself; `numpy()` views of it stay
+    valid, and keep the memory, as long as they exist. Read one only when the calls that write to
+    it are done.
+    """
+
+    def __init__(self, device: _metal.Device, shape: int | tuple[int, ...], dtype: object) -> None:
+        self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.dtype = numpy_dtype(checked(dtype_name(dtype)))
+        nbytes = prod(self.shape) * self.dtype.itemsize
+        if not 0 < nbytes <= device.longest:
+            raise ValueError(f"a buffer has from 1 to {device.longest} bytes, not {nbytes}")
+        self._memory = device.allocate(nbytes)
+
+    def numpy(self) -> Array:
+        """Return the memory as an array."""
+        return np.frombuffer(self._memory, self.dtype).reshape(self.shape)
+
+    def close(self) -> None:
+        """Give the memory back, now or when the last view of it has gone."""
+        self._memory.close()
+
+    def __enter__(self) -> Buffer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Pending:
+    """A result that the GPU may still be computing."""
+
+    def __init__(self, out: Array | Buffer) -> None:
+        self._out = out
+        self._calls: list[tuple[_metal.Call, Array | None, _metal.Buffer]] = []
+        self._lock = Lock()
+
+    def done(self) -> bool:
+        """Return whether `result` would not wait."""
+        return all(call.finished() for call, _, _ in self._calls)
+
+    def result(self) -> Array | Buffer:
+        """Wait, and return `out`, or the new array.
+
+        Raises
+        ------
+        RuntimeError
+            If the GPU has failed; with Metal's reason.
+        """
+        with self._lock:
+            for call, target, memory in self._calls:
+                call.wait()
+                if target is not None:
+                    target[...] = np.frombuffer(memory, target.dtype, target.size)
+            self._calls = []
+        return self._out
+
+
+class Metal:
+    """The GPU, opened when it is first needed.
+
+    Results are the CPU's, bit for bit, but for the gradient (docs/accuracy-metal.md). No
+    floating-point flag is raised, and nothing warns: a GPU has no flags.
+    """
+
+    name = "metal"
+    device = "gpu"
+    dtypes: tuple[str, ...] = ("float32", "float16", "bfloat16")
+
+    def __init__(self) -> None:
+        self._opened: _metal.Device | None = None
+        self._lock = Lock()
+
+    def __repr__(self) -> str:
+        return "<back end metal>"
+
+    def is_available(self) -> bool:
+        """Return whether there is a GPU and the shader compiles for it."""
+        return self.why_not() is None
+
+    def why_not(self) -> str | None:
+        """Return what Metal says against it; None if it is available."""
+        try:
+            self._open()
+        except (RuntimeError, MemoryError) as error:
+            return str(error)
+        return None
+
+    def _open(self) -> _metal.Device:
+        with self._lock:
+            if self._opened is None:
+                self._opened = _metal.Device()
+            return self._opened
+
+    def buffer(self, shape: int | tuple[int, ...], dtype: object) -> Buffer:
+        """Return a new `Buffer`, whose elements are zero."""
+        return Buffer(self._open(), shape, dtype)
+
+    def erfinv(self, a: Any, shape: tuple[int, ...], dt: Any) -> Array:
+        """Return erfinv of `a` in the dtype `dt`.
+
+        Parameters
+        ----------
+        a : array_like
+            Real.
+        shape : tuple of int
+            The result's, which is that of `a`.
+        dt : dtype
+            The result's; `a` is cast to it first, as NumPy's same_kind casting allows.
+
+        Returns
+        -------
+        ndarray
+            A new one.
+
+        Raises
+        ------
+        ValueError
+            If `shape` is not that of `a`.
+        TypeError
+            If `dt` is not in `dtypes`, or `a` cannot be cast to it.
+        RuntimeError
+            If there is no GPU, or it fails.
+        MemoryError
+            If there is no memory for a buffer.
+        """
+        a = numpy_array(a, "a")
+        if a.shape != tuple(shape):
+            raise ValueError(f"`shape` must be that of `a`, {a.shape}, got {tuple(shape)}")
+        dtype = numpy_dtype(checked(dtype_name(dt)))
+        return np.asarray(self.submit(a.astype(dtype, casting="same_kind", copy=False)).result())
+
+    def erfinv_backward(self, g: Any, y: Any) -> Array:
+        """Return `g` times the derivative of erfinv where its output is `y`.
+
+        Parameters
+        ----------
+        g, y : array_like
+            Gradient of the output, and the output; they broadcast.
+
+        Returns
+        -------
+        ndarray
+            In NumPy's result type of the two.
+
+        Raises
+        ------
+        TypeError
+            If the result type is not in `dtypes`, or bfloat16 is mixed with float16.
+        RuntimeError
+            If there is no GPU, or it fails.
+        MemoryError
+            If there is no memory for a buffer.
+        """
+        g, y = numpy_array(g, "g"), numpy_array(y, "y")
+        if {g.dtype.name, y.dtype.name} == {"float16", "bfloat16"}:
+            raise TypeError("erfinv_backward does not mix bfloat16 with float16")
+        dtype = numpy_dtype(checked(np.result_type(g, y).name))
+        g, y = np.broadcast_arrays(g.astype(dtype, copy=False), y.astype(dtype, copy=False))
+        return np.asarray(self.submit_backward(g, y).result())
+
+    def submit(self, x: Array | Buffer, out: Array | Buffer | None = None) -> Pending:
+        """Start to compute erfinv and do not wait; many calls may be on their way.
+
+        Parameters
+        ----------
+        x : ndarray or Buffer
+            Of a dtype in `dtypes`; it must not change before the result is there.
+        out : ndarray or Buffer, optional
+            Shape and dtype of `x`; contiguous. It may be `x` itself, but not overlap it otherwise.
+
+        Returns
+        -------
+        Pending
+            Its `result()` is `out`, or a new array.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If dtypes or shapes do not fit.
+        RuntimeError, MemoryError
+            As from `erfinv`.
+        """
+        return self._start("erfinv", {"x": x}, out)
+
+    def submit_backward(
+        self, g: Array | Buffer, y: Array | Buffer, out: Array | Buffer | None = None
+    ) -> Pending:
+        """Start to compute the gradient and do not wait: as `submit`, for `g` and `y` of one shape."""
+        return self._start("erfinv_backward", {"g": g, "y": y}, out)
+
+    def _start(
+        self,
+        function: str,
+        inputs: dict[str, Array | Buffer],
+        out: Array | Buffer | None,
+    ) -> Pending:
+        device = self._open()
+        first = next(iter(inputs.values()))
+        dtype = numpy_dtype(checked(first.dtype.name))
+        if out is None:
+            out = empty(first.shape, dtype)
+        check_operands({**inputs, "out": out}, first.shape, dtype)
+        pending = Pending(out)
+        size = prod(first.shape)
+        step = min(device.longest // PAGE * PAGE // dtype.itemsize, _MOST)
+        arrays = [
+            x if isinstance(x, Buffer) else np.ascontiguousarray(x).reshape(-1)
+            for x in inputs.values()
+        ]
+        target = out if isinstance(out, Buffer) else out.reshape(-1)
+        for begin in range(0, size, step):
+            end = min(size, begin + step)
+            buffers = [place(device, x, begin, end, fill=True) for x in arrays]
+            memory = place(device, target, begin, end, fill=False)
+            call = device.submit((function, dtype.name), [*buffers, memory], end - begin)
+            copied = not isinstance(target, Buffer) and not is_on_pages(target[begin:end])
+            pending._calls.append((call, target[begin:end] if copied else None, memory))
+        return pending
+
+
+def checked(name: str) -> str:
+    if name == "float64":
+        raise TypeError("back end metal has no float64: the GPU has none; back end cpu has it")
+    if name not in Metal.dtypes:
+        raise TypeError(f"back end metal computes in {', '.join(Metal.dtypes)}, not in {name}")
+    return name
+
+
+def check_operands(
+    operands: dict[str, Array | Buffer], shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> None:
+    for name, operand in operands.items():
+        if not isinstance(operand, np.ndarray | Buffer):
+            raise TypeError(
+                f"`{name}` must be an ndarray or a Buffer, got {type(operand).__name__}"
+            )
+        if operand.dtype != dtype or not operand.dtype.isnative:
+            raise TypeError(f"`{name}` must be of dtype {dtype}, got {operand.dtype}")
+        if operand.shape != shape:
+            raise ValueError(f"`{name}` must have the shape {shape}, got {operand.shape}")
+    out = operands["out"]
+    if isinstance(out, Buffer):
+        return
+    if not (out.flags.c_contiguous and out.flags.writeable):
+        raise ValueError("`out` must be contiguous and writable")
+    for name, x in operands.items():
+        if isinstance(x, np.ndarray) and np.may_share_memory(x, out):
+            same = x.ctypes.data == out.ctypes.data and x.strides == out.strides
+            if not same:
+                raise ValueError(f"`out` overlaps `{name}` without being the same memory")
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Return a new array of whole pages, which the GPU can write to."""
+    count = prod(shape)
+    if count == 0:
+        return np.empty(shape, dtype)
+    pages = mmap.mmap(-1, -(-count * dtype.itemsize // PAGE) * PAGE)
+    return np.frombuffer(pages, dtype, count).reshape(shape)
+
+
+def is_on_pages(x: Array) -> bool:
+    return x.ctypes.data % PAGE == 0
+
+
+def place(
+    device: _metal.Device, x: Array | Buffer, begin: int, end: int, *, fill: bool
+) -> _metal.Buffer:
+    """Elements begin to end - 1 as a buffer: the very memory if it starts a page, else a copy."""
+    if isinstance(x, Buffer):
+        return x._memory
+    part = x[begin:end]
+    if is_on_pages(part):
+        # The rest of the last page may be anyone's: no kernel touches it.
+        return device.wrap(part.ctypes.data, -(-part.nbytes // PAGE) * PAGE, part)
+    memory = device.allocate(part.nbytes)
+    if fill:
+        memory.copy_from(part.view(np.uint8))
+    return memory
