@@ -1,5 +1,7 @@
-from collections.abc import Buffer as AnyBuffer
 from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 KERNELS: dict[tuple[str, str], int]
 
@@ -14,7 +16,7 @@ class Device:
 class Buffer:
     nbytes: int
     closed: bool
-    def copy_from(self, source: AnyBuffer) -> None: ...
+    def copy_from(self, source: NDArray[np.uint8]) -> None: ...
     def close(self) -> None: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
 

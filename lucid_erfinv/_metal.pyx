@@ -176,7 +176,7 @@ cdef class Buffer:
 
 
 cdef class Call:
-    """A kernel's run, perhaps not finished; it keeps its buffers, and memory of others, till then."""
+    """A kernel's run, perhaps not finished; it keeps its buffers till then."""
 
     cdef lucid_metal_call *handle
     cdef Device device

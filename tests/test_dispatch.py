@@ -18,7 +18,7 @@ SHOW_THREADS = "import lucid_erfinv; print(lucid_erfinv.get_num_threads())"
 
 def test_levels_are_the_usable_part_of_what_was_built():
     built, usable = _ufunc._built_levels(), _ufunc._levels()
-    assert built[0] == usable[0] == "baseline"
+    assert "baseline" in usable
     assert [name for name in built if name in usable] == list(usable)
 
 

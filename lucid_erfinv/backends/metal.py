@@ -59,7 +59,7 @@ class Buffer:
 
     def numpy(self) -> Array:
         """Return the memory as an array."""
-        return np.frombuffer(self._memory, self.dtype).reshape(self.shape)
+        return np.frombuffer(memoryview(self._memory), self.dtype).reshape(self.shape)
 
     def close(self) -> None:
         """Give the memory back, now or when the last view of it has gone."""
@@ -101,7 +101,7 @@ class Pending:
             for call, target, memory in self._calls:
                 call.wait()
                 if target is not None:
-                    target[...] = np.frombuffer(memory, target.dtype, target.size)
+                    target[...] = np.frombuffer(memoryview(memory), target.dtype, target.size)
             self._calls = []
         return self._out
 
@@ -236,7 +236,7 @@ class Metal:
     def submit_backward(
         self, g: Array | Buffer, y: Array | Buffer, out: Array | Buffer | None = None
     ) -> Pending:
-        """Start to compute the gradient and do not wait: as `submit`, for `g` and `y` of one shape."""
+        """Start to compute the gradient and do not wait: as `submit`, `g` and `y` of one shape."""
         return self._start("erfinv_backward", {"g": g, "y": y}, out)
 
     def _start(
@@ -264,8 +264,10 @@ class Metal:
             buffers = [place(device, x, begin, end, fill=True) for x in arrays]
             memory = place(device, target, begin, end, fill=False)
             call = device.submit((function, dtype.name), [*buffers, memory], end - begin)
-            copied = not isinstance(target, Buffer) and not is_on_pages(target[begin:end])
-            pending._calls.append((call, target[begin:end] if copied else None, memory))
+            copy_to = None
+            if not isinstance(target, Buffer) and not is_on_pages(target[begin:end]):
+                copy_to = target[begin:end]
+            pending._calls.append((call, copy_to, memory))
         return pending
 
 

@@ -83,7 +83,7 @@ struct lucid_second_phase lucid_add_level(const char *name, lucid_kernel_f64 *er
     level.name = name;
     level.erfinv_f64 = erfinv_f64;
     level.erfinv_f32 = erfinv_f32;
-    size_t place = best ? lucid_level_count : 1;
+    size_t place = best ? lucid_level_count : 0;
     memmove(built + place + 1, built + place, (lucid_level_count - place) * sizeof *built);
     built[place] = level;
     lucid_level_count++;

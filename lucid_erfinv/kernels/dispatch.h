@@ -33,7 +33,7 @@ struct lucid_op {
     } kernel;
 };
 
-/* The levels that were built, the best last.  baseline comes first and is always usable. */
+/* The levels that were built, the best last.  baseline is always usable. */
 extern const struct lucid_level *const lucid_levels;
 extern size_t lucid_level_count;
 
@@ -45,8 +45,8 @@ struct lucid_second_phase {
 };
 
 /* Adds a level that any CPU of this build can run and that has kernels of erfinv in these two types
- * only; the rest is that of the best such level so far.  `best` makes it the last one.  To be
- * called once, before a level is chosen. */
+ * only; the rest is that of the best such level so far.  `best` puts it last, else it comes first.
+ * To be called once, before a level is chosen. */
 typedef struct lucid_second_phase lucid_add_level_function(const char *name,
                                                            lucid_kernel_f64 *erfinv_f64,
                                                            lucid_kernel_f32 *erfinv_f32, int best);

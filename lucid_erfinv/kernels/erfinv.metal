@@ -163,7 +163,8 @@ static inline lucid_power lucid_power_of(float z) {
     return power;
 }
 
-/* 1/a, correctly rounded: each step squares the error, and the last one starts from 1 ulp. */
+/* 1/a, correctly rounded but for a significand of ones: each step squares the error, and the last
+ * one starts from 1 ulp. */
 static inline float lucid_reciprocal(float a) {
     float r = as_type<float>(0x7ef311c7u - as_type<uint>(a));
     for (int i = 0; i < 4; i++) {
@@ -172,7 +173,7 @@ static inline float lucid_reciprocal(float a) {
     return r;
 }
 
-/* What backward_lanes.h has as t, p, k, and as h q + g0, u, u_low, and the reciprocal. */
+/* What backward_lanes.h has by these names; u is a t. */
 struct lucid_slope {
     float t, r, s, p;
     int k;

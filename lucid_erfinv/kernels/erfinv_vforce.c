@@ -61,27 +61,27 @@ VEC_INLINE vec horner(const double *p, int degree, vec x) {
 
 /* high + low = erfinv(t), but for `bound`, where |step| is as short as assumed. */
 VEC_INLINE void refine(vec t, vec y0, vec *high, vec *low, vec *bound, vec *step) {
+    enum { NODE, BASE, C, C_LOW, D, D_LOW, LAST = 13 };
     const double *table = lucid_vforce_rows[0];
     uint64_t at[LANES];
     vec c[LUCID_VFORCE_ROW];
     vec_bits row = vec_to_bits(vec_madd(y0, vec_set(LUCID_VFORCE_PER_UNIT), vec_set(0x1.8p52)));
     row = vec_bits_and(row, vec_bits_set(0x1ff));
-    vec_bits_store(at, vec_bits_sub(vec_bits_left(row, 4), vec_bits_left(row, 1)));
+    vec_bits_store(at, vec_bits_left(row, 4)); /* times LUCID_VFORCE_ROW */
     vec_columns(table, at, LUCID_VFORCE_ROW, c);
-    vec n = c[0], base = c[1], c_high = c[2], c_low = c[3], scale = c[4], scale_low = c[5];
+    vec n = c[NODE], scale = c[D];
 
     vec d = vec_sub(y0, n); /* exact, |d| <= 1/128 */
-    vec q = c[LUCID_VFORCE_ROW - 1];
-    for (int k = LUCID_VFORCE_ROW - 2; k > 5; k--) {
+    vec q = c[LAST];
+    for (int k = LAST - 1; k > D_LOW; k--) {
         q = vec_madd(q, d, c[k]);
     }
     vec m = vec_mul(vec_mul(d, d), vec_sub(vec_mul(d, q), n));
 
-    /* The residual (d - D v) + m; d - D v is exact, as v is where y0 is good: all of them near d.
-     */
-    vec v = vec_sub(vec_sub(t, base), c_high), p, p_low;
+    /* The residual (d - D v) + m; where y0 is good, D v is near d, and both are exact. */
+    vec v = vec_sub(vec_sub(t, c[BASE]), c[C]), p, p_low;
     vec_product(v, scale, &p, &p_low);
-    p_low = vec_sub(vec_madd(v, scale_low, p_low), vec_mul(c_low, scale));
+    p_low = vec_sub(vec_madd(v, c[D_LOW], p_low), vec_mul(c[C_LOW], scale));
     vec r = vec_add(vec_sub(vec_sub(d, p), p_low), m);
 
     /* Times 1 / exp(n^2 - y0^2). */

@@ -50,6 +50,17 @@ void set_safe_math(MTL::CompileOptions *options) {
         options->setFastMathEnabled(false);
 }
 
+/* The first function gives nothing to programs that have not loaded CoreGraphics. */
+NS::SharedPtr<MTL::Device> default_device() {
+    auto device = NS::TransferPtr(MTL::CreateSystemDefaultDevice());
+    if (!device) {
+        auto all = NS::TransferPtr(MTL::CopyAllDevices());
+        if (all && all->count() > 0)
+            device = NS::RetainPtr(all->object<MTL::Device>(0));
+    }
+    return device;
+}
+
 MTL::Buffer *of(lucid_metal_buffer *buffer) {
     return reinterpret_cast<MTL::Buffer *>(buffer);
 }
@@ -58,6 +69,7 @@ MTL::Buffer *of(lucid_metal_buffer *buffer) {
 
 struct lucid_metal {
     NS::SharedPtr<MTL::Device> device;
+    char name[128];
     NS::SharedPtr<MTL::CommandQueue> queue;
     NS::SharedPtr<MTL::Library> library;
     NS::SharedPtr<MTL::ComputePipelineState> pipelines[LUCID_METAL_KERNELS]; // made when needed
@@ -91,11 +103,12 @@ lucid_metal *lucid_metal_open(const char *source, lucid_metal_error *error) {
         fill(error, LUCID_METAL_MEMORY, "no memory");
         return nullptr;
     }
-    metal->device = NS::TransferPtr(MTL::CreateSystemDefaultDevice());
+    metal->device = default_device();
     if (!metal->device) {
         fill(error, LUCID_METAL_NO_DEVICE, "this system has no GPU that Metal can use");
         return nullptr;
     }
+    std::snprintf(metal->name, sizeof metal->name, "%s", metal->device->name()->utf8String());
     metal->queue = NS::TransferPtr(metal->device->newCommandQueue());
     if (!metal->queue) {
         fill(error, LUCID_METAL_MEMORY, "no memory for a command queue");
@@ -119,7 +132,7 @@ void lucid_metal_close(lucid_metal *metal) {
 }
 
 const char *lucid_metal_device_name(const lucid_metal *metal) {
-    return metal->device->name()->utf8String();
+    return metal->name;
 }
 
 size_t lucid_metal_longest(const lucid_metal *metal) {

@@ -9,7 +9,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections import Counter, defaultdict
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ import pytest
 
 HEADERS = [Path(__file__).parent / folder for folder in ("stubs", "vforce")]  # of Apple's, here
 TARGET = "aarch64-macos.14.0"
-MODULES = ["_accelerate", "_ufunc"]
+MODULES = ["_accelerate", "_metal", "_ufunc"]
 
 # What libmlx.dylib has no use for.
 BY_HAND = {
@@ -34,16 +34,24 @@ class Import(NamedTuple):
     library: str | None
 
 
-def imports(path):
+def macho(path):
     lief = pytest.importorskip("lief", reason="lief is not installed")
     lief.logging.disable()
-    binary = lief.MachO.parse(os.fspath(path)).at(0)
-    libraries = [command.name for command in binary.libraries if command.command.name != "ID_DYLIB"]
+    return lief.MachO.parse(os.fspath(path)).at(0)
+
+
+def libraries(binary):
+    """What it loads, in the order in which its imports count them."""
+    return [command.name for command in binary.libraries if command.command.name != "ID_DYLIB"]
+
+
+def imports(binary):
+    loaded = libraries(binary)
     return [
         Import(
             symbol.name,
-            libraries[symbol.library_ordinal - 1]
-            if 0 < symbol.library_ordinal <= len(libraries)
+            loaded[symbol.library_ordinal - 1]
+            if 0 < symbol.library_ordinal <= len(loaded)
             else None,  # looked up at run time, in whatever is loaded
         )
         for symbol in binary.symbols
@@ -55,7 +63,7 @@ def unbound(path):
     """The names of imports that neither a library of macOS nor Python exports."""
     return {
         name
-        for name, library in imports(path)
+        for name, library in imports(macho(path))
         if library is None and not hasattr(ctypes.pythonapi, name.removeprefix("_"))
     }
 
@@ -64,12 +72,9 @@ def unbound(path):
 def frameworks(mlx_metal, tmp_path_factory):
     """Stubs to link with, of Apple's libraries: what Apple's linker bound libmlx.dylib to."""
     folder = tmp_path_factory.mktemp("frameworks")
-    exports = defaultdict(set)
-    for name, library in imports(mlx_metal / "mlx" / "lib" / "libmlx.dylib"):
-        exports[library].add(name)
-    for library, names in exports.items():
-        if library is None:
-            continue
+    libmlx = macho(mlx_metal / "mlx" / "lib" / "libmlx.dylib")
+    for library in libraries(libmlx):
+        names = {name for name, bound_to in imports(libmlx) if bound_to == library}
         stub = folder / f"{Path(library).name.partition('.')[0]}.tbd"
         if "/Frameworks/" in library:
             stub = folder / f"{stub.stem}.framework" / stub.name
@@ -116,13 +121,17 @@ def test_extension_cross_builds(build, figure):
 def test_every_import_is_bound(build, module, figure):
     path = built_modules(build)[module]
     assert unbound(path) == set()
-    counts = Counter(Path(library or "libpython").name for _, library in imports(path))
+    counts = Counter(Path(library or "libpython").name for _, library in imports(macho(path)))
     figure(", ".join(f"{count} by {name}" for name, count in sorted(counts.items())))
 
 
 # That the check can fail --------------------------------------------------------------------------
 
 ACCELERATE = 'cdef extern from "Accelerate/Accelerate.h":'
+CAPSULE = """cdef extern from *:
+    'void *PyCapsule_GetPointers(PyObject *, const char *);'
+    void *PyCapsule_GetPointer 'PyCapsule_GetPointers'(object, const char *) except NULL
+"""
 DECLARED = """cdef extern from *:
     '''
     #include <Accelerate/Accelerate.h>
@@ -134,6 +143,22 @@ SEEDS = {
         "_accelerate",
         "_accelerate.pyx",
         {ACCELERATE: DECLARED, "void vvlogf(": 'void vvlogf "vvlogg"('},
+    ),
+    "_MTLCreateSystemDefaultDevise": (
+        "_metal",
+        "kernels/metal_host.cpp",
+        {
+            '#include "metal_host.h"\n': '#include "metal_host.h"\n'
+            'extern "C" MTL::Device *MTLCreateSystemDefaultDevise();\n',
+            "MTL::CreateSystemDefaultDevice()": "MTLCreateSystemDefaultDevise()",
+        },
+    ),
+    "_PyCapsule_GetPointers": (
+        "_accelerate",
+        "_accelerate.pyx",
+        {
+            "from cpython.pycapsule cimport PyCapsule_GetPointer\n": CAPSULE,
+        },
     ),
 }
 
@@ -180,7 +205,7 @@ def test_wrong_metal_call_does_not_compile(build, fault, figure):
     (command,) = (c["command"] for c in commands if c["file"].endswith("metal_host.cpp"))
     with edited(build.source / "lucid_erfinv" / "kernels" / "metal_host.cpp", WRONG_CALLS[fault]):
         done = subprocess.run(
-            shlex.split(command),
+            [*shlex.split(command), "-fdiagnostics-color=never"],
             cwd=build.build,
             env=build.environment,
             capture_output=True,

@@ -104,7 +104,8 @@ def cpu(kernel, *inputs):
 
 
 def patterns(name, begin, end):
-    return np.arange(begin, end, dtype=np.uint64).astype(f"u{TYPES[name].itemsize}")
+    unsigned = np.dtype(f"u{TYPES[name].itemsize}")
+    return np.arange(end - begin, dtype=unsigned) + unsigned.type(begin)
 
 
 def differing(host, kernel, inputs, flush):

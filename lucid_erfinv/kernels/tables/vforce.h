@@ -10,7 +10,7 @@
 #define LUCID_TABLES_VFORCE_H
 
 enum { LUCID_VFORCE_PER_UNIT = 64, LUCID_VFORCE_ROWS = 385 };
-enum { LUCID_VFORCE_ROW = 14 };
+enum { LUCID_VFORCE_ROW = 16 };
 enum {
     LUCID_VFORCE_F64_CENTRAL = 13, LUCID_VFORCE_F64_TAIL = 17,
     LUCID_VFORCE_F32_CENTRAL = 8, LUCID_VFORCE_F32_TAIL = 9
@@ -25,7 +25,7 @@ extern const double lucid_vforce_f64_tail[18];
 extern const float lucid_vforce_f32_central[9];
 extern const float lucid_vforce_f32_tail[10];
 
-/* Columns: n base c c_low D D_low e3 e4  e5 e6 e7 e8  e9 e10. */
+/* Columns: n base c c_low  D D_low e3 e4  e5 e6 e7 e8  e9 e10 none none. */
 extern const double lucid_vforce_rows[LUCID_VFORCE_ROWS][LUCID_VFORCE_ROW];
 
 #endif

@@ -47,7 +47,9 @@ namespace {
 
 // What a test arranges ----------------------------------------------------------------------------
 
-std::atomic<long> no_device, no_memory, gpu_fails, longest{1l << 30}, delay_us{200};
+std::atomic<long> allocations; // buffers of their own memory, so far
+std::atomic<long> no_device, no_default_device, no_memory, gpu_fails, longest{1l << 30},
+    delay_us{200};
 
 // Classes and objects -----------------------------------------------------------------------------
 
@@ -309,12 +311,26 @@ struct Gpu {
         commands->over = true;
         commands->changed.notify_all();
     }
-} gpu;
+};
+
+// Not ended with the process: its thread still runs then.
+Gpu &gpu = *new Gpu;
+
+struct Devices : Object { // one, or none
+    Object *only;
+    explicit Devices(objc_class *type)
+        : Object(type), only(no_device ? nullptr : make<Object>("MTLDevice")) {
+    }
+    void finish() override {
+        if (only)
+            release(only);
+    }
+};
 
 // Methods -----------------------------------------------------------------------------------------
 
 std::map<std::string, objc_class> &classes() {
-    static std::map<std::string, objc_class> all = [] {
+    static auto &all = *new std::map<std::string, objc_class>([] {
         std::map<std::string, objc_class> table;
         auto define = [&](const char *name, std::map<std::string, Method> methods) {
             objc_class &type = table[name];
@@ -338,6 +354,14 @@ std::map<std::string, objc_class> &classes() {
                 {"UTF8String", method(+[](String *self, SEL) { return self->text.c_str(); })}});
         define("NSError", {{"localizedDescription", method(+[](Error *self, SEL) {
                                 return autorelease(make<String>("NSString", self->text));
+                            })}});
+        define("NSArray", {{"count", method(+[](Devices *self, SEL) -> unsigned long {
+                                return self->only != nullptr;
+                            })},
+                           {"objectAtIndex:", method(+[](Devices *self, SEL, unsigned long index) {
+                                if (index != 0 || !self->only)
+                                    violation("an index beyond an array's end");
+                                return self->only;
                             })}});
         define("MTLCompileOptions",
                {{"alloc", method(+[](objc_class *, SEL) -> Object * {
@@ -375,6 +399,7 @@ std::map<std::string, objc_class> &classes() {
                  method(+[](Object *, SEL, unsigned long length, unsigned long) -> Buffer * {
                      if (no_memory || length == 0 || length > static_cast<unsigned long>(longest))
                          return nullptr;
+                     allocations++;
                      return make<Buffer>("MTLBuffer", std::calloc(length, 1), length, true);
                  })},
                 {"newBufferWithBytesNoCopy:length:options:deallocator:",
@@ -466,7 +491,7 @@ std::map<std::string, objc_class> &classes() {
                   self->commands->encoding = false;
               })}});
         return table;
-    }();
+    }());
     return all;
 }
 
@@ -565,18 +590,34 @@ bool class_respondsToSelector(Class type, SEL selector) {
 }
 
 void *MTLCreateSystemDefaultDevice() {
-    return no_device ? nullptr : make<Object>("MTLDevice");
+    return no_device || no_default_device ? nullptr : make<Object>("MTLDevice");
+}
+
+void *MTLCopyAllDevices() {
+    return make<Devices>("NSArray");
+}
+
+// metal-cpp has functions that call these; metal_host.cpp calls none of them.
+void MTLCopyAllDevicesWithObserver() {
+    violation("no list of devices in this model");
+}
+
+void MTLRemoveDeviceObserver() {
+    violation("no observers in this model");
 }
 
 // For tests ---------------------------------------------------------------------------------------
 
 __attribute__((visibility("default"))) void mock_set(const char *what, long value) {
-    const std::map<std::string, std::atomic<long> *> known = {{"no device", &no_device},
-                                                              {"no memory", &no_memory},
-                                                              {"gpu fails", &gpu_fails},
-                                                              {"longest", &longest},
-                                                              {"delay", &delay_us}};
+    const std::map<std::string, std::atomic<long> *> known = {
+        {"no device", &no_device}, {"no default device", &no_default_device},
+        {"no memory", &no_memory}, {"gpu fails", &gpu_fails},
+        {"longest", &longest},     {"delay", &delay_us}};
     *known.at(what) = value;
+}
+
+__attribute__((visibility("default"))) long mock_allocations() {
+    return allocations;
 }
 
 // Objects that are alive, of a class or (by "") in all.

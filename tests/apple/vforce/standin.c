@@ -1,9 +1,9 @@
 /* Stands in for vForce where there is none: loops over libm, for tests.
  * SPDX-License-Identifier: MIT
  * The environment variable LUCID_VFORCE, read once, spoils the results as vForce might, and worse:
- *   noise:SEED  each is off by -16 to 16 ulp, by a hash of the seed and the argument
- *   flush       subnormal arguments and results are zero, also where FTZ and DAZ do that
- *   garbage     each is any bit pattern, by a hash of the argument */
+ *   noise:ULP:SEED  each is off by at most so many ulp, by a hash of the seed and the argument
+ *   flush           subnormal arguments and results are zero
+ *   garbage         each is any bit pattern, by a hash of the argument */
 #include "Accelerate/Accelerate.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 
 enum mode { PLAIN, NOISE, FLUSH, GARBAGE };
 static enum mode mode;
-static uint64_t seed;
+static uint64_t ulps, seed;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void read_mode(void) {
@@ -24,7 +24,9 @@ static void read_mode(void) {
     }
     if (strncmp(wanted, "noise:", 6) == 0) {
         mode = NOISE;
-        seed = strtoull(wanted + 6, NULL, 10);
+        char *rest;
+        ulps = strtoull(wanted + 6, &rest, 10);
+        seed = strtoull(rest + (*rest == ':'), NULL, 10);
     } else if (strcmp(wanted, "flush") == 0) {
         mode = FLUSH;
     } else if (strcmp(wanted, "garbage") == 0) {
@@ -49,7 +51,7 @@ static uint64_t spoilt(uint64_t result, uint64_t argument, int fraction) {
         if (size >> fraction == 0 || size >> fraction == magnitude >> fraction) {
             return result; /* zero, subnormal, infinite or NaN */
         }
-        return result + hash(argument) % 33 - 16;
+        return result + hash(argument) % (2 * ulps + 1) - ulps;
     case FLUSH:
         return size >> fraction == 0 ? result & ~magnitude : result;
     case GARBAGE:
