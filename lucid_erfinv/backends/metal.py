@@ -52,10 +52,10 @@ class Buffer:
     def __init__(self, device: _metal.Device, shape: int | tuple[int, ...], dtype: object) -> None:
         self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
         self.dtype = numpy_dtype(checked(dtype_name(dtype)))
-        nbytes = prod(self.shape) * self.dtype.itemsize
-        if not 0 < nbytes <= device.longest:
-            raise ValueError(f"a buffer has from 1 to {device.longest} bytes, not {nbytes}")
-        self._memory = device.allocate(nbytes)
+        size, most = prod(self.shape), most_elements(device, self.dtype)
+        if not 0 < size <= most:
+            raise ValueError(f"a buffer of {self.dtype} has from 1 to {most} elements, not {size}")
+        self._memory = device.allocate(size * self.dtype.itemsize)
 
     def numpy(self) -> Array:
         """Return the memory as an array."""
@@ -246,6 +246,8 @@ class Metal:
         out: Array | Buffer | None,
     ) -> Pending:
         device = self._open()
+        for name, x in inputs.items():
+            check_kind(name, x)
         first = next(iter(inputs.values()))
         dtype = numpy_dtype(checked(first.dtype.name))
         if out is None:
@@ -253,7 +255,7 @@ class Metal:
         check_operands({**inputs, "out": out}, first.shape, dtype)
         pending = Pending(out)
         size = prod(first.shape)
-        step = min(device.longest // PAGE * PAGE // dtype.itemsize, _MOST)
+        step = most_elements(device, dtype)
         arrays = [
             x if isinstance(x, Buffer) else np.ascontiguousarray(x).reshape(-1)
             for x in inputs.values()
@@ -279,14 +281,16 @@ def checked(name: str) -> str:
     return name
 
 
+def check_kind(name: str, operand: object) -> None:
+    if not isinstance(operand, np.ndarray | Buffer):
+        raise TypeError(f"`{name}` must be an ndarray or a Buffer, got {type(operand).__name__}")
+
+
 def check_operands(
     operands: dict[str, Array | Buffer], shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> None:
     for name, operand in operands.items():
-        if not isinstance(operand, np.ndarray | Buffer):
-            raise TypeError(
-                f"`{name}` must be an ndarray or a Buffer, got {type(operand).__name__}"
-            )
+        check_kind(name, operand)
         if operand.dtype != dtype or not operand.dtype.isnative:
             raise TypeError(f"`{name}` must be of dtype {dtype}, got {operand.dtype}")
         if operand.shape != shape:
@@ -301,6 +305,11 @@ def check_operands(
             same = x.ctypes.data == out.ctypes.data and x.strides == out.strides
             if not same:
                 raise ValueError(f"`out` overlaps `{name}` without being the same memory")
+
+
+def most_elements(device: _metal.Device, dtype: np.dtype[Any]) -> int:
+    """Return how many fit into a buffer of whole pages, and into a kernel's grid."""
+    return min(device.longest // PAGE * PAGE // dtype.itemsize, _MOST)
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
