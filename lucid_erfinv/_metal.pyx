@@ -5,6 +5,7 @@
 cimport cython
 from cpython.buffer cimport PyBuffer_FillInfo
 from libc.string cimport memcpy
+from posix.unistd cimport getpid, pid_t
 
 cdef extern from "metal_host.h":
     enum lucid_metal_kernel:
@@ -25,14 +26,12 @@ cdef extern from "metal_host.h":
     lucid_metal_buffer *lucid_metal_allocate(
         lucid_metal *metal, size_t bytes, lucid_metal_error *error
     ) nogil
-    lucid_metal_buffer *lucid_metal_wrap(
-        lucid_metal *metal, void *pages, size_t bytes, lucid_metal_error *error
-    ) nogil
+    lucid_metal_buffer *lucid_metal_wrap(lucid_metal *metal, void *pages, size_t bytes) nogil
     void *lucid_metal_contents(lucid_metal_buffer *buffer) nogil
     void lucid_metal_release(lucid_metal_buffer *buffer) nogil
     lucid_metal_call *lucid_metal_submit(
-        lucid_metal *metal, lucid_metal_kernel kernel, lucid_metal_buffer **buffers, size_t n,
-        lucid_metal_error *error
+        lucid_metal *metal, lucid_metal_kernel kernel, lucid_metal_buffer **buffers,
+        const size_t *offsets, size_t n, lucid_metal_error *error
     ) nogil
     int lucid_metal_finished(const lucid_metal_call *call) nogil
     int lucid_metal_wait(lucid_metal_call *call, lucid_metal_error *error) nogil
@@ -58,19 +57,29 @@ cdef class Device:
     """The system's GPU with the compiled shader; RuntimeError says why there is none."""
 
     cdef lucid_metal *metal
+    cdef pid_t process  # in a forked one, nothing of Metal may be touched
 
     def __cinit__(self, source=None):
         cdef lucid_metal_error error
         cdef bytes text = None if source is None else source.encode()
         cdef const char *given = NULL if text is None else <const char *>text
+        self.process = getpid()
         with nogil:
             self.metal = lucid_metal_open(given, &error)
         if self.metal is NULL:
             raise exception(&error)
 
     def __dealloc__(self):
-        if self.metal is not NULL:
+        if self.metal is not NULL and self.is_here():
             lucid_metal_close(self.metal)
+
+    cdef bint is_here(self) noexcept:
+        return self.process == getpid()
+
+    cdef int check_process(self) except -1:
+        if not self.is_here():
+            raise RuntimeError("Metal does not work in a forked process: start it with 'spawn'")
+        return 0
 
     @property
     def longest(self):
@@ -81,6 +90,7 @@ cdef class Device:
         """A buffer of its own memory."""
         cdef lucid_metal_error error
         cdef Buffer buffer = Buffer.__new__(Buffer)
+        self.check_process()
         with nogil:
             buffer.handle = lucid_metal_allocate(self.metal, nbytes, &error)
         if buffer.handle is NULL:
@@ -89,92 +99,109 @@ cdef class Device:
         return buffer
 
     def wrap(self, size_t address, size_t nbytes, owner):
-        """A buffer of whole pages that `owner` keeps."""
-        cdef lucid_metal_error error
+        """A buffer of whole pages that `owner` keeps; None if Metal does not take them."""
         cdef Buffer buffer = Buffer.__new__(Buffer)
+        self.check_process()
         with nogil:
-            buffer.handle = lucid_metal_wrap(self.metal, <void *>address, nbytes, &error)
+            buffer.handle = lucid_metal_wrap(self.metal, <void *>address, nbytes)
         if buffer.handle is NULL:
-            raise exception(&error)
+            return None
         buffer.device, buffer.nbytes, buffer.owner = self, nbytes, owner
         return buffer
 
-    def submit(self, kernel, buffers, size_t n):
-        """Start a kernel on buffers of n elements: inputs, then the output."""
+    def submit(self, kernel, parts, size_t n):
+        """Start a kernel on n elements of inputs, then the output: a buffer and an offset each."""
         cdef lucid_metal_error error
         cdef lucid_metal_buffer *handles[3]
+        cdef size_t offsets[3]
         cdef Call call = Call.__new__(Call)
         cdef int number = KERNELS[kernel]
-        if len(buffers) != (2 if number < LUCID_METAL_BACKWARD_F32 else 3) or n == 0:
-            raise ValueError(f"kernel {kernel} cannot run on {len(buffers)} buffers of {n}")
-        for i, buffer in enumerate(buffers):
-            handles[i] = (<Buffer?>buffer).usable()
-        with nogil:
-            call.handle = lucid_metal_submit(
-                self.metal, <lucid_metal_kernel>number, handles, n, &error
-            )
+        if len(parts) != (2 if number < LUCID_METAL_BACKWARD_F32 else 3) or n == 0:
+            raise ValueError(f"kernel {kernel} cannot run on {len(parts)} buffers of {n}")
+        self.check_process()
+        held = []
+        try:
+            for i, (buffer, offset) in enumerate(parts):
+                handles[i], offsets[i] = (<Buffer?>buffer).hold(), offset
+                held.append(buffer)
+            with nogil:
+                call.handle = lucid_metal_submit(
+                    self.metal, <lucid_metal_kernel>number, handles, offsets, n, &error
+                )
+        finally:
+            for buffer in held:
+                (<Buffer>buffer).let_go()
         if call.handle is NULL:
             raise exception(&error)
-        call.device, call.buffers = self, tuple(buffers)
+        call.device, call.buffers = self, tuple(held)
         return call
 
     def __repr__(self):
         return f"<Metal device {lucid_metal_device_name(self.metal).decode()}>"
 
 
+@cython.no_gc_clear
 cdef class Buffer:
-    """Bytes that CPU and GPU share; a closed one ends with the last view of it."""
+    """Bytes that CPU and GPU share; a closed one ends with the last that holds it."""
 
     cdef lucid_metal_buffer *handle
     cdef Device device
     cdef object owner
-    cdef int views
+    cdef int holders  # views, and whoever uses it at the moment
     cdef readonly size_t nbytes
     cdef readonly bint closed
 
-    cdef lucid_metal_buffer *usable(self) except NULL:
-        if self.closed:
-            raise ValueError("the buffer is closed")
-        return self.handle
+    cdef lucid_metal_buffer *hold(self) except NULL:
+        with cython.critical_section(self):
+            if self.closed:
+                raise ValueError("the buffer is closed")
+            self.holders += 1
+            return self.handle
+
+    cdef void let_go(self) noexcept:
+        with cython.critical_section(self):
+            self.holders -= 1
+            if self.closed and self.holders == 0:
+                self.release()
 
     cdef void release(self) noexcept:
-        if self.handle is not NULL:
+        if self.handle is not NULL and self.device.is_here():
             lucid_metal_release(self.handle)
-            self.handle = NULL
+        self.handle = NULL
 
     def copy_from(self, const unsigned char[::1] source):
         """Take over a contiguous array's bytes."""
-        cdef void *to = lucid_metal_contents(self.usable())
         cdef size_t n = source.shape[0]
         if n > self.nbytes:
             raise ValueError(f"{n} bytes do not fit into {self.nbytes}")
+        cdef void *to = lucid_metal_contents(self.hold())
         with nogil:
             memcpy(to, &source[0], n)
+        self.let_go()
 
     def close(self):
-        """Give the memory back, now or when the last view has gone."""
+        """Give the memory back, now or when nobody holds it any longer."""
         with cython.critical_section(self):
             self.closed = True
-            if self.views == 0:
+            if self.holders == 0:
                 self.release()
 
     def __getbuffer__(self, Py_buffer *view, int flags):
-        with cython.critical_section(self):
-            PyBuffer_FillInfo(
-                view, self, lucid_metal_contents(self.usable()), self.nbytes, False, flags
-            )
-            self.views += 1
+        cdef void *memory = lucid_metal_contents(self.hold())
+        try:
+            PyBuffer_FillInfo(view, self, memory, self.nbytes, False, flags)
+        except BaseException:
+            self.let_go()
+            raise
 
     def __releasebuffer__(self, Py_buffer *view):
-        with cython.critical_section(self):
-            self.views -= 1
-            if self.closed and self.views == 0:
-                self.release()
+        self.let_go()
 
     def __dealloc__(self):
         self.release()
 
 
+@cython.no_gc_clear  # the buffers stay until __dealloc__ has waited
 cdef class Call:
     """A kernel's run, perhaps not finished; it keeps its buffers till then."""
 
@@ -190,6 +217,7 @@ cdef class Call:
         """Return when it is finished; RuntimeError if it failed."""
         cdef lucid_metal_error error
         cdef int succeeded
+        self.device.check_process()
         with nogil:
             succeeded = lucid_metal_wait(self.handle, &error)
         if not succeeded:
@@ -197,7 +225,7 @@ cdef class Call:
 
     def __dealloc__(self):
         cdef lucid_metal_error error
-        if self.handle is not NULL:
+        if self.handle is not NULL and self.device.is_here():
             with nogil:
                 lucid_metal_wait(self.handle, &error)  # the GPU may be writing to an array
                 lucid_metal_drop(self.handle)

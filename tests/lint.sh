@@ -7,10 +7,12 @@ ruff check .
 ruff format --check .
 cython-lint lucid_erfinv
 mypy
-clang-format --dry-run --Werror lucid_erfinv/kernels/*.[ch] lucid_erfinv/kernels/*.metal bench/*.c tests/data/*.c \
-    tests/apple/*.c tests/apple/vforce/*.c tests/apple/shader/*.cpp tests/apple/shader/*/metal_stdlib
+clang-format --dry-run --Werror lucid_erfinv/kernels/*.[ch] lucid_erfinv/kernels/*.cpp lucid_erfinv/kernels/*.metal \
+    bench/*.c tests/data/*.c tests/apple/*.c tests/apple/*/*.c tests/apple/*/*.cpp tests/apple/*/*/*.h \
+    tests/apple/mock/include/*/*.h tests/apple/shader/*/metal_stdlib
 
-if grep -nE '#include *[<"](Python|numpy)' lucid_erfinv/kernels/*.[ch] lucid_erfinv/kernels/tables/*.[ch]; then
+if grep -nE '#include *[<"](Python|numpy)' lucid_erfinv/kernels/*.[ch] lucid_erfinv/kernels/*.cpp \
+    lucid_erfinv/kernels/tables/*.[ch]; then
     echo "lucid_erfinv/kernels must not include Python's or NumPy's headers"
     exit 1
 fi

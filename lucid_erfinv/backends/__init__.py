@@ -110,8 +110,10 @@ def numpy_array(x: object, argument: str) -> Array:
 
 def metal_backend() -> Backend:
     if find_spec("lucid_erfinv._metal"):
-        from .metal import Metal
-
+        try:
+            from .metal import Metal
+        except ImportError as error:  # the system's Metal is not that of the build
+            return Missing("metal", "gpu", f"its extension module does not load: {error}")
         return Metal()
     if sys.platform == "darwin":
         return Missing(

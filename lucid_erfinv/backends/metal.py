@@ -101,7 +101,7 @@ class Pending:
             for call, target, memory in self._calls:
                 call.wait()
                 if target is not None:
-                    target[...] = np.frombuffer(memoryview(memory), target.dtype, target.size)
+                    target[...] = np.frombuffer(memoryview(memory), target.dtype)
             self._calls = []
         return self._out
 
@@ -202,10 +202,13 @@ class Metal:
         MemoryError
             If there is no memory for a buffer.
         """
+        scalars = [x if type(x) in (bool, int, float) else None for x in (g, y)]
         g, y = numpy_array(g, "g"), numpy_array(y, "y")
         if {g.dtype.name, y.dtype.name} == {"float16", "bfloat16"}:
             raise TypeError("erfinv_backward does not mix bfloat16 with float16")
-        dtype = numpy_dtype(checked(np.result_type(g, y).name))
+        # Python's scalars take the other's dtype.
+        kinds = [a if x is None else x for x, a in zip(scalars, (g, y), strict=True)]
+        dtype = numpy_dtype(checked(np.result_type(*kinds).name))
         g, y = np.broadcast_arrays(g.astype(dtype, copy=False), y.astype(dtype, copy=False))
         return np.asarray(self.submit_backward(g, y).result())
 
@@ -246,30 +249,31 @@ class Metal:
         out: Array | Buffer | None,
     ) -> Pending:
         device = self._open()
-        for name, x in inputs.items():
-            check_kind(name, x)
-        first = next(iter(inputs.values()))
-        dtype = numpy_dtype(checked(first.dtype.name))
+        arrays = [array_of(name, x) for name, x in inputs.items()]
+        shape, dtype = arrays[0].shape, numpy_dtype(checked(arrays[0].dtype.name))
+        # `target` goes on after a new array's elements, to the end of their last page.
         if out is None:
-            out = empty(first.shape, dtype)
-        check_operands({**inputs, "out": out}, first.shape, dtype)
-        pending = Pending(out)
-        size = prod(first.shape)
-        step = most_elements(device, dtype)
-        arrays = [
-            x if isinstance(x, Buffer) else np.ascontiguousarray(x).reshape(-1)
-            for x in inputs.values()
+            target = new_pages(prod(shape), dtype)
+            out = target[: prod(shape)].reshape(shape)
+        else:
+            target = array_of("out", out)
+        check_operands(dict(zip(inputs, arrays, strict=True)), array_of("out", out), shape, dtype)
+        operands = [
+            x if isinstance(x, Buffer) else np.ascontiguousarray(array).reshape(-1)
+            for x, array in zip(inputs.values(), arrays, strict=True)
         ]
-        target = out if isinstance(out, Buffer) else out.reshape(-1)
-        for begin in range(0, size, step):
-            end = min(size, begin + step)
-            buffers = [place(device, x, begin, end, fill=True) for x in arrays]
-            memory = place(device, target, begin, end, fill=False)
-            call = device.submit((function, dtype.name), [*buffers, memory], end - begin)
-            copy_to = None
-            if not isinstance(target, Buffer) and not is_on_pages(target[begin:end]):
-                copy_to = target[begin:end]
-            pending._calls.append((call, copy_to, memory))
+        operands.append(out if isinstance(out, Buffer) else target.reshape(-1))
+        pending = Pending(out)
+        begin, size, most = 0, prod(shape), most_elements(device, dtype)
+        while begin < size:
+            end = end_of_part(operands, begin, size, most, dtype.itemsize)
+            parts = [
+                place(device, x, begin, end, fill=i < len(inputs)) for i, x in enumerate(operands)
+            ]
+            call = device.submit((function, dtype.name), [part[:2] for part in parts], end - begin)
+            memory, _, copied = parts[-1]
+            pending._calls.append((call, copied, memory))
+            begin = end
         return pending
 
 
@@ -281,30 +285,31 @@ def checked(name: str) -> str:
     return name
 
 
-def check_kind(name: str, operand: object) -> None:
-    if not isinstance(operand, np.ndarray | Buffer):
+def array_of(name: str, operand: Array | Buffer) -> Array:
+    if isinstance(operand, Buffer):
+        return operand.numpy()
+    if not isinstance(operand, np.ndarray):
         raise TypeError(f"`{name}` must be an ndarray or a Buffer, got {type(operand).__name__}")
+    return numpy_array(operand, name)
 
 
 def check_operands(
-    operands: dict[str, Array | Buffer], shape: tuple[int, ...], dtype: np.dtype[Any]
+    inputs: dict[str, Array], out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> None:
-    for name, operand in operands.items():
-        check_kind(name, operand)
-        if operand.dtype != dtype or not operand.dtype.isnative:
-            raise TypeError(f"`{name}` must be of dtype {dtype}, got {operand.dtype}")
-        if operand.shape != shape:
-            raise ValueError(f"`{name}` must have the shape {shape}, got {operand.shape}")
-    out = operands["out"]
-    if isinstance(out, Buffer):
-        return
+    for name, x in [*inputs.items(), ("out", out)]:
+        if x.dtype != dtype or not x.dtype.isnative:
+            raise TypeError(f"`{name}` must be of dtype {dtype}, got {x.dtype}")
+        if x.shape != shape:
+            raise ValueError(f"`{name}` must have the shape {shape}, got {x.shape}")
     if not (out.flags.c_contiguous and out.flags.writeable):
         raise ValueError("`out` must be contiguous and writable")
-    for name, x in operands.items():
-        if isinstance(x, np.ndarray) and np.may_share_memory(x, out):
-            same = x.ctypes.data == out.ctypes.data and x.strides == out.strides
-            if not same:
-                raise ValueError(f"`out` overlaps `{name}` without being the same memory")
+    for name, x in inputs.items():
+        same = x.ctypes.data == out.ctypes.data and x.strides == out.strides
+        if np.may_share_memory(x, out) and not same:
+            raise ValueError(f"`out` overlaps `{name}` without being the same memory")
+
+
+# Memory ------------------------------------------------------------------------------------------
 
 
 def most_elements(device: _metal.Device, dtype: np.dtype[Any]) -> int:
@@ -312,30 +317,55 @@ def most_elements(device: _metal.Device, dtype: np.dtype[Any]) -> int:
     return min(device.longest // PAGE * PAGE // dtype.itemsize, _MOST)
 
 
-def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Return a new array of whole pages, which the GPU can write to."""
-    count = prod(shape)
+def new_pages(count: int, dtype: np.dtype[Any]) -> Array:
+    """A new array of at least `count` elements, on pages of its own."""
     if count == 0:
-        return np.empty(shape, dtype)
-    pages = mmap.mmap(-1, -(-count * dtype.itemsize // PAGE) * PAGE)
-    return np.frombuffer(pages, dtype, count).reshape(shape)
+        return np.empty(0, dtype)
+    # Private, as all memory is in a forked process.
+    pages = mmap.mmap(-1, page_end(count * dtype.itemsize), mmap.MAP_PRIVATE | mmap.MAP_ANON)
+    return np.frombuffer(pages, dtype)
 
 
-def is_on_pages(x: Array) -> bool:
-    return x.ctypes.data % PAGE == 0
+def page_end(nbytes: int) -> int:
+    return -(-nbytes // PAGE) * PAGE
+
+
+def pages_of(x: Array, begin: int, end: int) -> int:
+    """Bytes of the pages with elements begin to end - 1; 0 if they have bytes of others, too."""
+    rest = x[begin:]
+    nbytes = page_end((end - begin) * x.itemsize)
+    return nbytes if rest.ctypes.data % PAGE == 0 and nbytes <= rest.nbytes else 0
+
+
+def end_of_part(
+    operands: list[Array | Buffer], begin: int, size: int, most: int, itemsize: int
+) -> int:
+    """Where a part that begins there ends: as `most` allows, and with whole pages of arrays.
+
+    So the rest of an array's last page is a part of its own, which is copied: it is small.
+    """
+    end = min(size, begin + most)
+    whole = begin + (end - begin) * itemsize // PAGE * PAGE // itemsize
+    arrays = [x for x in operands if isinstance(x, np.ndarray)]
+    if whole > begin and any(
+        pages_of(x, begin, whole) and not pages_of(x, begin, end) for x in arrays
+    ):
+        return whole
+    return end
 
 
 def place(
     device: _metal.Device, x: Array | Buffer, begin: int, end: int, *, fill: bool
-) -> _metal.Buffer:
-    """Elements begin to end - 1 as a buffer: the very memory if it starts a page, else a copy."""
+) -> tuple[_metal.Buffer, int, Array | None]:
+    """Elements begin to end - 1: a buffer, where in it they are, and what they are a copy of."""
     if isinstance(x, Buffer):
-        return x._memory
+        return x._memory, begin * x.dtype.itemsize, None
     part = x[begin:end]
-    if is_on_pages(part):
-        # The rest of the last page may be anyone's: no kernel touches it.
-        return device.wrap(part.ctypes.data, -(-part.nbytes // PAGE) * PAGE, part)
+    nbytes = pages_of(x, begin, end)
+    memory = device.wrap(part.ctypes.data, nbytes, x) if nbytes else None
+    if memory is not None:
+        return memory, 0, None
     memory = device.allocate(part.nbytes)
     if fill:
         memory.copy_from(part.view(np.uint8))
-    return memory
+    return memory, 0, part

@@ -148,13 +148,10 @@ lucid_metal_buffer *lucid_metal_allocate(lucid_metal *metal, size_t bytes,
     return reinterpret_cast<lucid_metal_buffer *>(buffer);
 }
 
-lucid_metal_buffer *lucid_metal_wrap(lucid_metal *metal, void *pages, size_t bytes,
-                                     lucid_metal_error *error) {
+lucid_metal_buffer *lucid_metal_wrap(lucid_metal *metal, void *pages, size_t bytes) {
     Pool pool = make_pool();
-    auto *buffer = metal->device->newBuffer(pages, bytes, MTL::ResourceStorageModeShared, nullptr);
-    if (!buffer)
-        fill(error, LUCID_METAL_MEMORY, "no memory for a buffer");
-    return reinterpret_cast<lucid_metal_buffer *>(buffer);
+    return reinterpret_cast<lucid_metal_buffer *>(
+        metal->device->newBuffer(pages, bytes, MTL::ResourceStorageModeShared, nullptr));
 }
 
 void *lucid_metal_contents(lucid_metal_buffer *buffer) {
@@ -167,8 +164,8 @@ void lucid_metal_release(lucid_metal_buffer *buffer) {
 }
 
 lucid_metal_call *lucid_metal_submit(lucid_metal *metal, lucid_metal_kernel kernel,
-                                     lucid_metal_buffer *const *buffers, size_t n,
-                                     lucid_metal_error *error) {
+                                     lucid_metal_buffer *const *buffers, const size_t *offsets,
+                                     size_t n, lucid_metal_error *error) {
     Pool pool = make_pool();
     auto *pipeline = metal->pipeline(kernel, error);
     if (!pipeline)
@@ -183,7 +180,7 @@ lucid_metal_call *lucid_metal_submit(lucid_metal *metal, lucid_metal_kernel kern
     encoder->setComputePipelineState(pipeline);
     NS::UInteger count = kernel < LUCID_METAL_BACKWARD_F32 ? 2 : 3;
     for (NS::UInteger i = 0; i < count; i++)
-        encoder->setBuffer(of(buffers[i]), 0, i);
+        encoder->setBuffer(of(buffers[i]), offsets[i], i);
     NS::UInteger group = std::min<NS::UInteger>(n, pipeline->maxTotalThreadsPerThreadgroup());
     encoder->dispatchThreads(MTL::Size(n, 1, 1), MTL::Size(group, 1, 1));
     encoder->endEncoding();
@@ -212,7 +209,9 @@ int lucid_metal_wait(lucid_metal_call *call, lucid_metal_error *error) {
     call->commands->waitUntilCompleted();
     if (call->commands->status() == MTL::CommandBufferStatusCompleted)
         return 1;
-    fill(error, LUCID_METAL_EXECUTION, "the GPU has failed", call->commands->error());
+    const NS::Error *cause = call->commands->error();
+    bool memory = cause && cause->code() == NS::Integer{MTL::CommandBufferErrorOutOfMemory};
+    fill(error, memory ? LUCID_METAL_MEMORY : LUCID_METAL_EXECUTION, "the GPU has failed", cause);
     return 0;
 }
 

@@ -44,16 +44,18 @@ size_t lucid_metal_longest(const struct lucid_metal *metal); /* bytes in a buffe
 
 struct lucid_metal_buffer *lucid_metal_allocate(struct lucid_metal *metal, size_t bytes,
                                                 struct lucid_metal_error *error);
-/* Whole pages of the caller's, which must outlive the calls that use them. */
-struct lucid_metal_buffer *lucid_metal_wrap(struct lucid_metal *metal, void *pages, size_t bytes,
-                                            struct lucid_metal_error *error);
+/* Whole pages of the caller's, which must outlive the calls that use them; null if Metal does not
+ * take them. */
+struct lucid_metal_buffer *lucid_metal_wrap(struct lucid_metal *metal, void *pages, size_t bytes);
 void *lucid_metal_contents(struct lucid_metal_buffer *buffer);
 void lucid_metal_release(struct lucid_metal_buffer *buffer); /* calls that use it keep it */
 
-/* Starts a kernel on the first n elements of its inputs, then its output, and does not wait. */
+/* Starts a kernel on n elements of its inputs, then its output, each from that many bytes on in
+ * its buffer, and does not wait. */
 struct lucid_metal_call *lucid_metal_submit(struct lucid_metal *metal,
                                             enum lucid_metal_kernel kernel,
-                                            struct lucid_metal_buffer *const *buffers, size_t n,
+                                            struct lucid_metal_buffer *const *buffers,
+                                            const size_t *offsets, size_t n,
                                             struct lucid_metal_error *error);
 int lucid_metal_finished(const struct lucid_metal_call *call);
 /* Waits; whether the call has succeeded.  May be repeated. */

@@ -21,7 +21,7 @@ KERNELS = HERE.parent.parent / "lucid_erfinv" / "kernels"
 HOST = KERNELS / "metal_host.cpp"
 
 PRELUDE = """
-import ctypes, gc, sys, threading
+import ctypes, gc, os, sys, threading
 import ml_dtypes
 import numpy as np
 from lucid_erfinv import _metal, erfinv, erfinv_backward
@@ -104,6 +104,30 @@ assert mock.mock_allocations() == before
 metal.erfinv(pages[1:], (4095,), "float32")
 assert mock.mock_allocations() == before + 1
 
+# Whole pages alone: the rest of an array's last page is copied, and what is not its own kept.
+rest = pages[:3000]
+kept = pages[3000:].copy()
+before = mock.mock_allocations()
+expected = erfinv(rest)
+assert metal.submit(rest, rest).result() is rest
+check_same(rest, expected)
+check_same(pages[3000:], kept)
+assert mock.mock_allocations() == before + 2  # of x, and of out
+mock.mock_set(b"no wrap", 1)  # Metal may refuse
+check_same(metal.erfinv(pages, pages.shape, "float32"), erfinv(pages))
+mock.mock_set(b"no wrap", 0)
+
+# A scalar takes the other's dtype.
+check_same(metal.erfinv_backward(1.0, x[:4]), erfinv_backward(1.0, x[:4]))
+
+# A held buffer beside them.
+with metal.buffer(3000, "float32") as a:
+    rest[...] = rng.uniform(-1, 1, 3000)
+    check_same(metal.submit(rest, a).result().numpy(), erfinv(rest))
+    metal.submit_backward(a, a.numpy(), rest).result()
+    check_same(rest, erfinv_backward(a.numpy(), a.numpy()))
+del a
+
 # Longer than a buffer may be.
 mock.mock_set(b"longest", 16384)
 for dtype in DTYPES:
@@ -144,6 +168,44 @@ for thread in threads:
     thread.join()
 assert not failures, failures
 del pending, result, failures, thread, threads
+
+# Closed by one thread while another one uses it.
+shared = [metal.buffer(1000, "float32")]
+ended = threading.Event()
+
+def close():
+    while not ended.is_set():
+        shared[0].close()
+
+thread = threading.Thread(target=close)
+thread.start()
+closed = 0
+for _ in range(3000):
+    shared[0] = metal.buffer(1000, "float32")
+    try:
+        metal.submit(shared[0])
+    except ValueError as error:
+        assert "closed" in str(error)
+        closed += 1
+ended.set()
+thread.join()
+del shared, thread
+
+# A forked process may not use Metal, and comes to its end.
+mock.mock_set(b"delay", 1000_000)
+result = metal.submit(xs[0])
+child = os.fork()
+if child == 0:
+    try:
+        metal.erfinv(xs[0], xs[0].shape, "float32")
+    except RuntimeError as error:
+        del result
+        gc.collect()
+        os._exit(0 if "forked" in str(error) else 1)
+    os._exit(2)
+assert os.waitpid(child, 0)[1] == 0
+check_same(result.result(), erfinv(xs[0]))
+del result
 check_nothing_lives()
 print(points, "results, 0 objects left")
 """
@@ -189,6 +251,8 @@ check_raises(RuntimeError, reason, lambda: metal.erfinv(x, x.shape, "f"))
 pending = metal.submit(x)
 check_raises(RuntimeError, reason, pending.result)
 check_raises(RuntimeError, reason, pending.result)
+mock.mock_set(b"gpu fails", 8)
+check_raises(MemoryError, reason, metal.submit(x).result)
 mock.mock_set(b"gpu fails", 0)
 del pending
 check_nothing_lives()
@@ -214,11 +278,15 @@ check_raises(ValueError, "`shape` must be that of `a`", lambda: metal.erfinv(x, 
 check_raises(ValueError, "must have the shape", lambda: metal.submit(x, x[:-1]))
 check_raises(ValueError, "contiguous and writable", lambda: metal.submit(x[:500], x[::2]))
 check_raises(ValueError, "overlaps `x`", lambda: metal.submit(x[1:], x[:-1]))
+with metal.buffer(9, "float32") as nine:
+    flat = nine.numpy().reshape(3, 3)
+    check_raises(ValueError, "overlaps `x`", lambda: metal.submit(flat.T, flat))
+del nine, flat
 check_raises(ValueError, "has from 1 to", lambda: metal.buffer(0, "float32"))
 check_raises(ValueError, "has from 1 to", lambda: metal.buffer(1 << 40, "float32"))
 del call
 check_nothing_lives()
-print("no device, no compilation, no memory, no result, 21 bad arguments: 0 objects left")
+print("no device, no compilation, no memory, no result, 22 bad arguments: 0 objects left")
 """
 
 # Name: what is replaced in metal_host.cpp, by what, and what is then said.
@@ -232,7 +300,8 @@ FAULTS = {
             "    commands->commit();\n    try {\n        auto finished",
         ),
     ],
-    "wrong buffer slot": [("of(buffers[i]), 0, i)", "of(buffers[i]), 0, i + 1)")],
+    "wrong buffer slot": [("offsets[i], i)", "offsets[i], i + 1)")],
+    "no offset": [("offsets[i], i)", "0 * offsets[i], i)")],
     "exchanged buffers": [("of(buffers[i])", "of(buffers[count - 1 - i])")],
     "leaked buffer": [("    of(buffer)->release();\n", "    (void)buffer;\n")],
     "leaked queue": [
@@ -255,6 +324,7 @@ SAID = {
     "no endEncoding": "commit while an encoder has not ended",
     "completion handler after commit": "a completion handler is added after commit",
     "wrong buffer slot": "the buffers set are not those that the kernel has",
+    "no offset": "differ",
     "exchanged buffers": "differ",
     "leaked buffer": "buffers live on",
     "leaked queue": "objects live on",

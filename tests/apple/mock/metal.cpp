@@ -48,7 +48,7 @@ namespace {
 // What a test arranges ----------------------------------------------------------------------------
 
 std::atomic<long> allocations; // buffers of their own memory, so far
-std::atomic<long> no_device, no_default_device, no_memory, gpu_fails, longest{1l << 30},
+std::atomic<long> no_device, no_default_device, no_memory, no_wrap, gpu_fails, longest{1l << 30},
     delay_us{200};
 
 // Classes and objects -----------------------------------------------------------------------------
@@ -144,7 +144,9 @@ struct String : Object {
 
 struct Error : Object {
     const char *text;
-    Error(objc_class *type, const char *value) : Object(type), text(value) {
+    long code;
+    Error(objc_class *type, const char *value, long number)
+        : Object(type), text(value), code(number) {
     }
 };
 
@@ -225,6 +227,7 @@ struct Function : Object {
 struct Dispatch {
     const Kernel *kernel;
     std::array<Buffer *, SLOTS> buffers;
+    std::array<std::size_t, SLOTS> offsets;
     std::size_t n;
 };
 
@@ -256,6 +259,7 @@ struct Encoder : Object {
     Commands *commands;
     Function *pipeline = nullptr;
     std::array<Buffer *, SLOTS> buffers{};
+    std::array<std::size_t, SLOTS> offsets{};
     bool ended = false;
     Encoder(objc_class *type, Commands *of) : Object(type), commands(of) {
     }
@@ -285,28 +289,28 @@ struct Gpu {
             queue.pop_front();
             guard.unlock();
             run(commands);
-            release(commands);
         }
     }
 
     static void run(Commands *commands) {
         std::this_thread::sleep_for(std::chrono::microseconds(delay_us.load()));
-        bool fails = gpu_fails;
+        long fails = gpu_fails; // with this code
         for (Dispatch &dispatch : commands->dispatches) {
             Arrays at{};
             for (unsigned i = 0; i < dispatch.kernel->buffers; i++)
-                at[i] = dispatch.buffers[i]->memory;
+                at[i] = static_cast<char *>(dispatch.buffers[i]->memory) + dispatch.offsets[i];
             if (!fails)
                 dispatch.kernel->run(at, dispatch.n);
         }
         if (fails)
-            commands->error = make<Error>("NSError", "Caused GPU Hang Error (mock)");
+            commands->error = make<Error>("NSError", "Caused GPU Hang Error (mock)", fails);
         commands->status = fails ? FAILED : COMPLETED;
         for (const void *handler : commands->handlers) {
             auto *block = static_cast<void *const *>(handler);
             auto invoke = reinterpret_cast<void (*)(const void *, Commands *)>(block[2]);
             invoke(handler, commands);
         }
+        release(commands); // before anybody looks what is left
         std::lock_guard<std::mutex> guard(commands->lock);
         commands->over = true;
         commands->changed.notify_all();
@@ -354,7 +358,8 @@ std::map<std::string, objc_class> &classes() {
                 {"UTF8String", method(+[](String *self, SEL) { return self->text.c_str(); })}});
         define("NSError", {{"localizedDescription", method(+[](Error *self, SEL) {
                                 return autorelease(make<String>("NSString", self->text));
-                            })}});
+                            })},
+                           {"code", method(+[](Error *self, SEL) { return self->code; })}});
         define("NSArray", {{"count", method(+[](Devices *self, SEL) -> unsigned long {
                                 return self->only != nullptr;
                             })},
@@ -384,7 +389,7 @@ std::map<std::string, objc_class> &classes() {
                             Error **error) -> Object * {
                      if (source->text != SHADER_TEXT) {
                          *error = autorelease(
-                             make<Error>("NSError", "program_source:1:1: error: unknown text"));
+                             make<Error>("NSError", "program_source:1:1: error: unknown text", 3l));
                          return nullptr;
                      }
                      if (!options || !options->safe)
@@ -407,7 +412,8 @@ std::map<std::string, objc_class> &classes() {
                             void *) -> Buffer * {
                      if (reinterpret_cast<std::uintptr_t>(pages) % 4096 || length % 4096)
                          violation("a buffer without a copy must be of whole pages");
-                     if (no_memory || length == 0 || length > static_cast<unsigned long>(longest))
+                     if (no_memory || no_wrap || length == 0 ||
+                         length > static_cast<unsigned long>(longest))
                          return nullptr;
                      return make<Buffer>("MTLBuffer", pages, length, false);
                  })}});
@@ -463,9 +469,10 @@ std::map<std::string, objc_class> &classes() {
               method(+[](Encoder *self, SEL, Function *state) { self->pipeline = state; })},
              {"setBuffer:offset:atIndex:", method(+[](Encoder *self, SEL, Buffer *buffer,
                                                       unsigned long offset, unsigned long index) {
-                  if (index >= SLOTS || offset)
+                  if (index >= SLOTS)
                       violation("a buffer is set for a slot that no kernel has");
                   self->buffers[index] = buffer;
+                  self->offsets[index] = offset;
               })},
              {"dispatchThreads:threadsPerThreadgroup:",
               method(+[](Encoder *self, SEL, Size grid, Size group) {
@@ -480,11 +487,14 @@ std::map<std::string, objc_class> &classes() {
                           violation("the buffers set are not those that the kernel has");
                       if (!buffer)
                           continue;
-                      if (buffer->length < grid.width * kernel->element)
+                      if (self->offsets[i] % kernel->element)
+                          violation("an offset is none of an element");
+                      if (buffer->length < self->offsets[i] + grid.width * kernel->element)
                           violation("a buffer is shorter than the grid");
                       retain(buffer);
                   }
-                  self->commands->dispatches.push_back({kernel, self->buffers, grid.width});
+                  self->commands->dispatches.push_back(
+                      {kernel, self->buffers, self->offsets, grid.width});
               })},
              {"endEncoding", method(+[](Encoder *self, SEL) {
                   self->ended = true;
@@ -611,8 +621,9 @@ void MTLRemoveDeviceObserver() {
 __attribute__((visibility("default"))) void mock_set(const char *what, long value) {
     const std::map<std::string, std::atomic<long> *> known = {
         {"no device", &no_device}, {"no default device", &no_default_device},
-        {"no memory", &no_memory}, {"gpu fails", &gpu_fails},
-        {"longest", &longest},     {"delay", &delay_us}};
+        {"no memory", &no_memory}, {"no wrap", &no_wrap},
+        {"gpu fails", &gpu_fails}, {"longest", &longest},
+        {"delay", &delay_us}};
     *known.at(what) = value;
 }
 
