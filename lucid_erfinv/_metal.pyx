@@ -48,6 +48,20 @@ KERNELS = {
 }
 
 
+# In a process forked off this one, nothing of Metal may be touched.
+cdef pid_t process = getpid()
+
+
+cdef bint is_here() noexcept:
+    return process == getpid()
+
+
+cdef int check_process() except -1:
+    if not is_here():
+        raise RuntimeError("Metal does not work in a forked process: start it with 'spawn'")
+    return 0
+
+
 cdef object exception(lucid_metal_error *error):
     kind = MemoryError if error.problem == LUCID_METAL_MEMORY else RuntimeError
     return kind(f"Metal: {error.text.decode(errors='replace')}")
@@ -57,40 +71,32 @@ cdef class Device:
     """The system's GPU with the compiled shader; RuntimeError says why there is none."""
 
     cdef lucid_metal *metal
-    cdef pid_t process  # in a forked one, nothing of Metal may be touched
 
     def __cinit__(self, source=None):
         cdef lucid_metal_error error
         cdef bytes text = None if source is None else source.encode()
         cdef const char *given = NULL if text is None else <const char *>text
-        self.process = getpid()
+        check_process()
         with nogil:
             self.metal = lucid_metal_open(given, &error)
         if self.metal is NULL:
             raise exception(&error)
 
     def __dealloc__(self):
-        if self.metal is not NULL and self.is_here():
+        if self.metal is not NULL and is_here():
             lucid_metal_close(self.metal)
-
-    cdef bint is_here(self) noexcept:
-        return self.process == getpid()
-
-    cdef int check_process(self) except -1:
-        if not self.is_here():
-            raise RuntimeError("Metal does not work in a forked process: start it with 'spawn'")
-        return 0
 
     @property
     def longest(self):
         """The most bytes that a buffer can have."""
+        check_process()
         return lucid_metal_longest(self.metal)
 
     def allocate(self, size_t nbytes):
         """A buffer of its own memory."""
         cdef lucid_metal_error error
         cdef Buffer buffer = Buffer.__new__(Buffer)
-        self.check_process()
+        check_process()
         with nogil:
             buffer.handle = lucid_metal_allocate(self.metal, nbytes, &error)
         if buffer.handle is NULL:
@@ -101,7 +107,7 @@ cdef class Device:
     def wrap(self, size_t address, size_t nbytes, owner):
         """A buffer of whole pages that `owner` keeps; None if Metal does not take them."""
         cdef Buffer buffer = Buffer.__new__(Buffer)
-        self.check_process()
+        check_process()
         with nogil:
             buffer.handle = lucid_metal_wrap(self.metal, <void *>address, nbytes)
         if buffer.handle is NULL:
@@ -118,12 +124,14 @@ cdef class Device:
         cdef int number = KERNELS[kernel]
         if len(parts) != (2 if number < LUCID_METAL_BACKWARD_F32 else 3) or n == 0:
             raise ValueError(f"kernel {kernel} cannot run on {len(parts)} buffers of {n}")
-        self.check_process()
+        check_process()
         held = []
         try:
             for i, (buffer, offset) in enumerate(parts):
-                handles[i], offsets[i] = (<Buffer?>buffer).hold(), offset
+                offsets[i] = offset
+                handles[i] = (<Buffer?>buffer).hold()
                 held.append(buffer)
+            call.device, call.buffers = self, tuple(held)
             with nogil:
                 call.handle = lucid_metal_submit(
                     self.metal, <lucid_metal_kernel>number, handles, offsets, n, &error
@@ -133,7 +141,6 @@ cdef class Device:
                 (<Buffer>buffer).let_go()
         if call.handle is NULL:
             raise exception(&error)
-        call.device, call.buffers = self, tuple(held)
         return call
 
     def __repr__(self):
@@ -152,6 +159,7 @@ cdef class Buffer:
     cdef readonly bint closed
 
     cdef lucid_metal_buffer *hold(self) except NULL:
+        check_process()
         with cython.critical_section(self):
             if self.closed:
                 raise ValueError("the buffer is closed")
@@ -165,7 +173,7 @@ cdef class Buffer:
                 self.release()
 
     cdef void release(self) noexcept:
-        if self.handle is not NULL and self.device.is_here():
+        if self.handle is not NULL and is_here():
             lucid_metal_release(self.handle)
         self.handle = NULL
 
@@ -217,7 +225,7 @@ cdef class Call:
         """Return when it is finished; RuntimeError if it failed."""
         cdef lucid_metal_error error
         cdef int succeeded
-        self.device.check_process()
+        check_process()
         with nogil:
             succeeded = lucid_metal_wait(self.handle, &error)
         if not succeeded:
@@ -225,7 +233,7 @@ cdef class Call:
 
     def __dealloc__(self):
         cdef lucid_metal_error error
-        if self.handle is not NULL and self.device.is_here():
+        if self.handle is not NULL and is_here():
             with nogil:
                 lucid_metal_wait(self.handle, &error)  # the GPU may be writing to an array
                 lucid_metal_drop(self.handle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from contextlib import ExitStack
 from math import prod
 from threading import Lock
 from types import TracebackType
@@ -50,7 +51,7 @@ class Buffer:
     """
 
     def __init__(self, device: _metal.Device, shape: int | tuple[int, ...], dtype: object) -> None:
-        self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.shape = np.broadcast_shapes(shape)
         self.dtype = numpy_dtype(checked(dtype_name(dtype)))
         size, most = prod(self.shape), most_elements(device, self.dtype)
         if not 0 < size <= most:
@@ -98,8 +99,10 @@ class Pending:
             If the GPU has failed; with Metal's reason.
         """
         with self._lock:
-            for call, target, memory in self._calls:
-                call.wait()
+            with ExitStack() as waiting:  # for all of them, also where one has failed
+                for call, _, _ in self._calls:
+                    waiting.callback(call.wait)
+            for _, target, memory in self._calls:
                 if target is not None:
                     target[...] = np.frombuffer(memoryview(memory), target.dtype)
             self._calls = []
@@ -109,8 +112,8 @@ class Pending:
 class Metal:
     """The GPU, opened when it is first needed.
 
-    Results are the CPU's, bit for bit, but for the gradient (docs/accuracy-metal.md). No
-    floating-point flag is raised, and nothing warns: a GPU has no flags.
+    Results are the CPU's, bit for bit (docs/accuracy-metal.md). No floating-point flag is raised,
+    and nothing warns: a GPU has no flags.
     """
 
     name = "metal"
@@ -233,6 +236,11 @@ class Metal:
             If dtypes or shapes do not fit.
         RuntimeError, MemoryError
             As from `erfinv`.
+
+        Notes
+        -----
+        Calls on one `Buffer` follow each other. An array that a call writes to may be given to
+        another one only after `result()`.
         """
         return self._start("erfinv", {"x": x}, out)
 

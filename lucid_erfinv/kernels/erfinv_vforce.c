@@ -182,7 +182,7 @@ int lucid_vforce_refine_f32(const float *x, const float *w, const float *s, floa
         vec_mask good = vec_at_most(vec_abs(step), vec_mul(start, vec_set(STEP_F32)));
         vec slack = vec_mul(high, vec_set(EPS_F32));
         vec_store(above + i, vec_add(high, slack));
-        vec_store(below + i, vec_choose(good, vec_sub(high, slack), vec_set(-1)));
+        vec_store(below + i, vec_choose(good, vec_sub(high, slack), vec_set((double)NAN)));
     }
     for (int i = 0; i < n; i++) {
         float t32 = fabsf(x[i]), up = (float)above[i], down = (float)below[i];

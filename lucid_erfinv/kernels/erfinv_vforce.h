@@ -9,7 +9,7 @@
 
 enum { LUCID_VFORCE_BLOCK = 512 };
 
-/* u = 1 - x^2, kept in [2^-53, 1] (binary32: 2^-24). */
+/* u = 1 - x^2, kept in [2^-52, 1] (binary32: 2^-23). */
 void lucid_vforce_argument_f64(const double *x, double *u, int n);
 void lucid_vforce_argument_f32(const float *x, float *u, int n);
 

@@ -85,7 +85,8 @@ struct lucid_metal {
             if (function)
                 cached = NS::TransferPtr(device->newComputePipelineState(function.get(), &cause));
             if (!cached)
-                fill(error, LUCID_METAL_COMPILE, NAMES[kernel], cause);
+                fill(error, LUCID_METAL_COMPILE,
+                     function ? "a kernel does not compile" : "the shader lacks a kernel", cause);
         }
         return cached.get();
     }
@@ -171,9 +172,9 @@ lucid_metal_call *lucid_metal_submit(lucid_metal *metal, lucid_metal_kernel kern
     if (!pipeline)
         return nullptr;
     std::unique_ptr<lucid_metal_call> call(new (std::nothrow) lucid_metal_call);
-    auto *commands = metal->queue->commandBuffer();
+    auto *commands = call ? metal->queue->commandBuffer() : nullptr;
     auto *encoder = commands ? commands->computeCommandEncoder() : nullptr;
-    if (!call || !encoder) {
+    if (!encoder) {
         fill(error, LUCID_METAL_MEMORY, "no memory for a command buffer");
         return nullptr;
     }

@@ -187,6 +187,10 @@ static inline vec_bits vec_bits_sub(vec_bits a, vec_bits b) {
 #define vec_bits_left(a, places) _mm512_slli_epi64(a, places)
 #define vec_bits_right(a, places) _mm512_srli_epi64(a, places)
 
+static inline void vec_bits_store(uint64_t *p, vec_bits a) {
+    _mm512_storeu_si512(p, a);
+}
+
 static inline vec vec_min(vec limit, vec a) { /* a where a is NaN */
     return _mm512_min_pd(limit, a);
 }

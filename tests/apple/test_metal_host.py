@@ -234,6 +234,11 @@ check_same(metal.erfinv(x, x.shape, "f"), erfinv(x))
 check_nothing_lives()
 mock.mock_set(b"no default device", 0)
 
+mock.mock_set(b"macOS 14", 1)  # which has no math mode, but fast math to turn off
+check_same(metal.erfinv(x, x.shape, "f"), erfinv(x))
+check_nothing_lives()
+mock.mock_set(b"macOS 14", 0)
+
 reason = "does not compile: program_source:1:1: error"
 check_raises(RuntimeError, reason, lambda: _metal.Device("?"))
 check_nothing_lives()
@@ -313,6 +318,12 @@ FAULTS = {
     "double release": [("    of(buffer)->release();\n", "    of(buffer)->release();\n" * 2)],
     "command buffer not retained": [("NS::RetainPtr(commands)", "NS::TransferPtr(commands)")],
     "fast math": [("MTL::MathModeSafe", "MTL::MathModeFast")],
+    "private memory": [
+        (
+            "newBuffer(bytes, MTL::ResourceStorageModeShared)",
+            "newBuffer(bytes, MTL::ResourceStorageModePrivate)",
+        )
+    ],
     "no autorelease pool": [(f"{POOL}    auto *pipeline", "    auto *pipeline")],
     "oversized thread group": [("std::min<NS::UInteger>(n,", "std::max<NS::UInteger>(n,")],
     "buffer too small": [("newBuffer(bytes, ", "newBuffer((bytes + 1) / 2, ")],
@@ -331,6 +342,7 @@ SAID = {
     "double release": "a MTLBuffer is released too often",
     "command buffer not retained": "a MTLCommandBuffer is released too often",
     "fast math": "the library is compiled with fast math",
+    "private memory": "memory is not shared with the CPU",
     "no autorelease pool": "is autoreleased without a pool",
     "oversized thread group": "a thread group has too many threads",
     "buffer too small": "a buffer is shorter than the grid",

@@ -48,8 +48,8 @@ namespace {
 // What a test arranges ----------------------------------------------------------------------------
 
 std::atomic<long> allocations; // buffers of their own memory, so far
-std::atomic<long> no_device, no_default_device, no_memory, no_wrap, gpu_fails, longest{1l << 30},
-    delay_us{200};
+std::atomic<long> no_device, no_default_device, old_system, no_memory, no_wrap, gpu_fails,
+    longest{1l << 30}, delay_us{200};
 
 // Classes and objects -----------------------------------------------------------------------------
 
@@ -178,6 +178,11 @@ struct Buffer : Object {
     }
 };
 
+void check_shared(unsigned long mode) {
+    if (mode != 0)
+        violation("a buffer's memory is not shared with the CPU");
+}
+
 using Arrays = std::array<void *, SLOTS>;
 
 struct Kernel {
@@ -262,6 +267,10 @@ struct Encoder : Object {
     std::array<std::size_t, SLOTS> offsets{};
     bool ended = false;
     Encoder(objc_class *type, Commands *of) : Object(type), commands(of) {
+    }
+    void finish() override {
+        if (!ended)
+            violation("an encoder is given up without its end");
     }
 };
 
@@ -401,15 +410,17 @@ std::map<std::string, objc_class> &classes() {
                      return make<Function>("MTLComputePipelineState", function->kernel);
                  })},
                 {"newBufferWithLength:options:",
-                 method(+[](Object *, SEL, unsigned long length, unsigned long) -> Buffer * {
+                 method(+[](Object *, SEL, unsigned long length, unsigned long mode) -> Buffer * {
+                     check_shared(mode);
                      if (no_memory || length == 0 || length > static_cast<unsigned long>(longest))
                          return nullptr;
                      allocations++;
                      return make<Buffer>("MTLBuffer", std::calloc(length, 1), length, true);
                  })},
                 {"newBufferWithBytesNoCopy:length:options:deallocator:",
-                 method(+[](Object *, SEL, void *pages, unsigned long length, unsigned long,
+                 method(+[](Object *, SEL, void *pages, unsigned long length, unsigned long mode,
                             void *) -> Buffer * {
+                     check_shared(mode);
                      if (reinterpret_cast<std::uintptr_t>(pages) % 4096 || length % 4096)
                          violation("a buffer without a copy must be of whole pages");
                      if (no_memory || no_wrap || length == 0 ||
@@ -596,7 +607,8 @@ Class object_getClass(id object) {
 }
 
 bool class_respondsToSelector(Class type, SEL selector) {
-    return type->methods.count(reinterpret_cast<const char *>(selector));
+    std::string name = reinterpret_cast<const char *>(selector);
+    return type->methods.count(name) && !(old_system && name == "setMathMode:");
 }
 
 void *MTLCreateSystemDefaultDevice() {
@@ -620,9 +632,13 @@ void MTLRemoveDeviceObserver() {
 
 __attribute__((visibility("default"))) void mock_set(const char *what, long value) {
     const std::map<std::string, std::atomic<long> *> known = {
-        {"no device", &no_device}, {"no default device", &no_default_device},
-        {"no memory", &no_memory}, {"no wrap", &no_wrap},
-        {"gpu fails", &gpu_fails}, {"longest", &longest},
+        {"no device", &no_device},
+        {"macOS 14", &old_system},
+        {"no default device", &no_default_device},
+        {"no memory", &no_memory},
+        {"no wrap", &no_wrap},
+        {"gpu fails", &gpu_fails},
+        {"longest", &longest},
         {"delay", &delay_us}};
     *known.at(what) = value;
 }
