@@ -191,7 +191,7 @@ def test_invented_symbol_is_found(build, symbol, figure):
 
 WRONG_CALLS = {
     "method": {"waitUntilCompleted()": "waitUntilComplete()"},
-    "order of arguments": {"setBuffer(of(buffers[i]), 0, i)": "setBuffer(0, of(buffers[i]), i)"},
+    "order of arguments": {"(of(buffers[i]), offsets[i], i)": "(offsets[i], of(buffers[i]), i)"},
     "number of arguments": {"newBuffer(bytes, MTL::ResourceStorageModeShared)": "newBuffer(bytes)"},
     "enumerator": {"MTL::MathModeSafe": "MTL::MathModeSave"},
     "const object": {"MTL::CompileOptions *options)": "const MTL::CompileOptions *options)"},
