@@ -18,7 +18,9 @@ SHOW_THREADS = "import lucid_erfinv; print(lucid_erfinv.get_num_threads())"
 
 def test_levels_are_the_usable_part_of_what_was_built():
     built, usable = _ufunc._built_levels(), _ufunc._levels()
-    assert "baseline" in usable
+    # The stand-in for vForce comes before all, so that it never is the best.
+    assert next(name for name in built if name != "accelerate") == "baseline"
+    assert next(name for name in usable if name != "accelerate") == "baseline"
     assert [name for name in built if name in usable] == list(usable)
 
 
@@ -135,6 +137,12 @@ added = {name.partition(".")[0] for name in set(sys.modules) - before if sys.mod
 print(*added - set(sys.stdlib_module_names))
 """
     assert run_python(script).split() == ["lucid_erfinv"]
+
+
+def test_import_does_not_load_what_takes_long(run_python):
+    """Of the standard library: importlib.resources and what it needs take 15 ms."""
+    script = "import sys, numpy, lucid_erfinv; print('importlib.resources' in sys.modules)"
+    assert run_python(script).strip() == "False"
 
 
 def test_free_threading_stays_on(run_python):

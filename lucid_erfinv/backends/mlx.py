@@ -1,7 +1,6 @@
 """The MLX back end: the Metal kernels on a Metal GPU, the CPU kernels elsewhere."""
 
 from functools import cache
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -160,6 +159,8 @@ def is_metal(stream: Any) -> bool:
 
 @cache
 def metal_kernel(function: str, name: str) -> Any:
+    from importlib import resources
+
     import mlx.core as mx
 
     suffix, _ = _METAL[name]
