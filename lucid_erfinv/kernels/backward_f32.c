@@ -20,6 +20,7 @@
 #define LN2_LOW 0x1.217f7ep-12f
 #define ROUND_TO_16TH 0x1.8p19f
 #define LARGEST_OUTPUT 3.875f
+#define LEAST 0x1p-40f /* exp(y^2) = 1 from here down, and subnormal products would be slow */
 
 /* exp(y^2) from here on overflows the product: with any g, with |g| > TINY. */
 #define CUTOFF_TINY 14.5f

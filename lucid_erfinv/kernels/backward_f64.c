@@ -20,6 +20,7 @@
 #define LN2_LOW 0x1.cf79abc9e3b3ap-40
 #define ROUND_TO_16TH 0x1.8p48
 #define LARGEST_OUTPUT 5.875
+#define LEAST 0x1p-100 /* exp(y^2) = 1 from here down, and subnormal products would be slow */
 
 /* exp(y^2) from here on overflows the product: with any g, with |g| > TINY. */
 #define CUTOFF_TINY 38.5

@@ -74,7 +74,8 @@ static inline vec scaled_product(vec g, vec t, vec p, vec n, vec magic) {
 #endif
 
 static inline vec gradient(vec g, vec y) {
-    vec a = vec_min(cutoff(g), vec_abs(y));
+    vec a = vec_min(cutoff(g), vec_abs(y)), least = vec_set(LEAST);
+    a = vec_choose(vec_at_most(a, least), least, a);
     vec z, z_low;
     vec_exact_product(a, a, &z, &z_low);
 

@@ -11,14 +11,18 @@
 #define ONE 0x3f800000u
 #define SMALLEST_NORMAL 0x00800000u
 #define TABLE_BREAK 0x3f7ff800u /* 1 - 2^-13 */
-#define TINY 0x0d800000u        /* 2^-100: no step underflows from here on */
+#define TINY 0x10000000u        /* 2^-95: few steps have subnormal results from here on */
 #define FAR_TAIL 0x3f7ff000u    /* 1 - 2^-12: the end of the rows */
 
 enum { VECTORS = 4, GROUP = VECTORS * LANES, MANY = GROUP / 4 };
 
-/* min(|x|, 1 - 2^-12): the last row, of NaN, is for the latter. */
+/* 0 and TINY <= |x| < 1 - 2^-12; all else becomes 1 - 2^-12, for which there is a row of NaN: with
+ * tiny numbers, steps would have subnormal results, which are slow. */
 static inline vec limited(vec_bits pattern) {
-    return vec_from_bits(vec_bits_min(pattern, vec_bits_set(FAR_TAIL)));
+    vec_bits beyond = vec_bits_min(vec_bits_sub(pattern, vec_bits_set(TINY)),
+                                   vec_bits_set(FAR_TAIL - TINY));
+    vec_mask zero = vec_bits_equal(pattern, vec_bits_set(0));
+    return vec_choose(zero, vec_set(0), vec_from_bits(vec_bits_add(beyond, vec_bits_set(TINY))));
 }
 
 /* Offsets of the rows in bytes.  In a pass of its own: then the next one does not wait for its
@@ -45,7 +49,7 @@ static inline uint64_t quick(const float *x, const uint32_t *row, float *y) {
         sign[v] = vec_bits_and(in, vec_bits_set(SIGN));
         pattern[v] = vec_bits_sub(in, sign[v]);
         vec_columns(table, row + v * LANES, c[v]);
-        h[v] = vec_sub(limited(pattern[v]), c[v][0]); /* exact */
+        h[v] = vec_sub(vec_from_bits(pattern[v]), c[v][0]); /* exact */
         u[v] = vec_madd(vec_madd(c[v][1], h[v], c[v][2]), h[v], c[v][3]);
     }
     EACH {
@@ -59,10 +63,7 @@ static inline uint64_t quick(const float *x, const uint32_t *row, float *y) {
     EACH {
         vec below = vec_add(high[v], low[v]);
         vec above = vec_add(high[v], vec_madd(high[v], vec_set(0x1p-29f), low[v]));
-        /* Zeros are sure: pattern - 1 wraps. */
-        vec_bits before = vec_bits_sub(pattern[v], vec_bits_set(1));
-        vec_mask k = vec_bits_equal(vec_bits_max(before, vec_bits_set(TINY - 1)), before);
-        k = vec_both(k, vec_equal(below, above));
+        vec_mask k = vec_equal(below, above);
         vec result = vec_choose(k, below, vec_from_bits(pattern[v]));
         vec_store(y + v * LANES, vec_from_bits(vec_bits_or(vec_to_bits(result), sign[v])));
         sure |= (uint64_t)vec_lanes(k) << (v * LANES);

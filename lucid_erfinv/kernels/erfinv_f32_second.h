@@ -76,7 +76,7 @@ static inline __m128 open_values(__m128 x) {
 }
 
 static inline unsigned do_open(struct open_lanes *list, float *y) {
-    unsigned flags = 0;
+    unsigned left = 0; /* by the scalar kernel, moved to the list's front */
     for (unsigned i = list->count; i % 4; i++)
         list->place[i] = list->place[i - 1];
     for (unsigned i = 0; i < list->count; i += 4) {
@@ -87,7 +87,8 @@ static inline unsigned do_open(struct open_lanes *list, float *y) {
         __m128i special = _mm_or_si128(_mm_cmpgt_epi32(_mm_set1_epi32(0x01000000), a),
                                        _mm_cmpgt_epi32(a, _mm_set1_epi32(0x3f7ff7ff)));
         if (_mm_movemask_epi8(special)) {
-            flags |= do_by_scalar(at, 4, y);
+            memmove(list->place + left, at, 4 * sizeof *at);
+            left += 4;
             continue;
         }
         float r[4];
@@ -95,7 +96,7 @@ static inline unsigned do_open(struct open_lanes *list, float *y) {
         for (int k = 0; k < 4; k++)
             y[at[k]] = r[k];
     }
-    return flags;
+    return left ? do_by_scalar(list->place, left, y) : 0;
 }
 
 #else

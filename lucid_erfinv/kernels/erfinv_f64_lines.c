@@ -3,7 +3,7 @@
  * First phase: a 64-byte line of coefficients, picked by 1 - |x|, and c such that the double y0 is
  * erfinv(c) to 2^-64: y = y0 + h (c1 + h (c2 + ...)), h = |x| - c, comes as high + low.
  * Relative error (docs/accuracy-f64.md, proved): < 2^-63.2.
- * Lanes that the rounding test leaves open (0.1 %), and those outside [2^-1000, 1 - 2^-33), are
+ * Lanes that the rounding test leaves open (0.1 %), and those outside [2^-950, 1 - 2^-33), are
  * collected for erfinv_f64_rows.c. */
 #include "counters.h"
 #include "erfinv.h"
@@ -11,9 +11,9 @@
 
 enum { WORD = 64, WORDS = 8 }; /* lanes in a word of bits, words in a block */
 enum { DIRECT = 7 };           /* blocks handed on at once after one mostly handed on */
-enum { PAIR = 2 };             /* vectors worked on in step: their latencies overlap */
+enum { PAIR = 2, STEP = PAIR * LANES }; /* vectors worked on in step: their latencies overlap */
 
-#define TINY 0x1p-1000
+#define TINY 0x1p-950 /* few steps have subnormal results, which are slow, from here on */
 #define EACH for (int j = 0; j < PAIR; j++)
 
 lucid_kernel_f64 LUCID_NAME(lucid_erfinv_f64_rows);
@@ -23,14 +23,14 @@ VEC_INLINE uint64_t evaluate(const double *x, double *y, const uint64_t *at) {
     enum { C, C6, C5, C4, C3, C2, C1, Y0, HALF = LUCID_F64_LINE / 2 };
     const double *table = lucid_f64_lines[0];
     vec k[PAIR][LUCID_F64_LINE], h[PAIR], h2[PAIR], c7[PAIR], c1_low[PAIR], r[PAIR];
-    vec p[PAIR], high[PAIR], low[PAIR];
+    vec high[PAIR], low[PAIR];
     vec_mask usable[PAIR];
     uint64_t open = 0;
     EACH vec_columns(table, at + j * LANES, HALF, k[j]);
     EACH {
         vec a = vec_abs(vec_load(x + j * LANES));
         usable[j] = vec_usable(a, TINY);
-        h[j] = vec_sub(vec_keep(a, usable[j]), k[j][C]); /* exact */
+        h[j] = vec_usable_sub(usable[j], a, k[j][C]); /* exact */
     }
     EACH h2[j] = vec_madd(h[j], h[j], vec_set(0x1p-240)); /* an underflow would be slow */
     EACH {
@@ -42,10 +42,9 @@ VEC_INLINE uint64_t evaluate(const double *x, double *y, const uint64_t *at) {
     EACH vec_columns(table + HALF, at + j * LANES, HALF, k[j] + HALF);
     EACH r[j] = vec_madd(h2[j], r[j], vec_madd(h[j], k[j][C3], k[j][C2]));
     EACH r[j] = vec_madd(h[j], r[j], c1_low[j]);
-    EACH vec_product(h[j], k[j][C1], &p[j], &low[j]);
-    /* |p| < y0 or y0 = 0, so that what the sum loses is found exactly. */
-    EACH high[j] = vec_add(k[j][Y0], p[j]);
-    EACH low[j] = vec_add(vec_sub(p[j], vec_sub(high[j], k[j][Y0])), low[j]);
+    EACH high[j] = vec_madd(h[j], k[j][C1], k[j][Y0]);
+    /* y0 - high is exact: |h c1| < y0 / 2, or y0 = 0. */
+    EACH low[j] = vec_madd(h[j], k[j][C1], vec_sub(k[j][Y0], high[j]));
     EACH low[j] = vec_madd(h[j], r[j], low[j]);
     EACH {
         vec above = vec_add(high[j], vec_madd(high[j], vec_set(LUCID_F64_LINES_EPS), low[j]));
@@ -57,16 +56,14 @@ VEC_INLINE uint64_t evaluate(const double *x, double *y, const uint64_t *at) {
     return open;
 }
 
-/* lanes is rounded up to full pairs. */
+/* lanes is a multiple of STEP. */
 VEC_INLINE uint64_t first_phase(const double *x, double *y, int lanes) {
     uint64_t at[WORD], open = 0;
-    for (int i = 0; i < lanes; i += PAIR * LANES) {
-        for (int k = i; k < i + PAIR * LANES; k += LANES) {
-            vec w = vec_sub(vec_set(1), vec_abs(vec_load(x + k)));
-            vec_line(vec_max(w, vec_set(LUCID_F64_LINES_END)), at + k);
-        }
+    for (int i = 0; i < lanes; i += LANES) {
+        vec w = vec_sub(vec_set(1), vec_abs(vec_load(x + i)));
+        vec_line(vec_max(w, vec_set(LUCID_F64_LINES_END)), at + i);
     }
-    for (int i = 0; i < lanes; i += PAIR * LANES) {
+    for (int i = 0; i < lanes; i += STEP) {
         open |= evaluate(x + i, y + i, at + i) << i;
     }
     return open;
@@ -98,16 +95,17 @@ unsigned LUCID_NAME(lucid_erfinv_f64_lines)(const double *x, double *y, size_t n
     uint64_t open[WORDS];
     unsigned flags = 0;
     int direct = 0;
-    while (n >= WORD) {
-        int words = n < WORDS * WORD ? (int)(n / WORD) : WORDS;
-        size_t lanes = (size_t)words * WORD;
+    while (n >= STEP) {
+        size_t lanes = n < WORDS * WORD ? n / STEP * STEP : WORDS * WORD;
         if (direct > 0) {
             direct--;
             lucid_count(LUCID_F64_SECOND, lanes);
             flags |= LUCID_NAME(lucid_erfinv_f64_rows)(x, y, lanes);
         } else {
-            for (int i = 0; i < words; i++) {
-                open[i] = first_phase(x + i * WORD, y + i * WORD, WORD);
+            int words = 0;
+            for (size_t i = 0; i < lanes; i += WORD) {
+                size_t left = lanes - i;
+                open[words++] = first_phase(x + i, y + i, left < WORD ? (int)left : WORD);
             }
             if (second_phase(y, open, words, &flags) > lanes / 4) {
                 direct = DIRECT;
@@ -117,14 +115,5 @@ unsigned LUCID_NAME(lucid_erfinv_f64_lines)(const double *x, double *y, size_t n
         y += lanes;
         n -= lanes;
     }
-    if (n > 0 && n < WORD / 4) { /* too few to be worth two phases */
-        flags |= LUCID_NAME(lucid_erfinv_f64_rows)(x, y, n);
-    } else if (n > 0) {
-        double padded[WORD] = {0};
-        memcpy(padded, x, n * sizeof *x);
-        open[0] = first_phase(padded, padded, (int)n);
-        second_phase(padded, open, 1, &flags);
-        memcpy(y, padded, n * sizeof *y);
-    }
-    return flags;
+    return flags | LUCID_NAME(lucid_erfinv_f64_rows)(x, y, n);
 }

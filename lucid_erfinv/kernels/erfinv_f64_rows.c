@@ -2,8 +2,8 @@
  * fused multiply-add.  SPDX-License-Identifier: MIT
  * t = |x| picks a row of coefficients by 1 - t; y = y0 + h (c1 + h (c2 + ...)), h = t - c, comes as
  * high + low with relative error (docs/accuracy-f64.md, proved) < 2^-66.17, without fma < 2^-65.54.
- * Lanes that the rounding test leaves open, and those outside [2^-1000, 1), are settled one by one:
- * special values at once, |x| < 2^-1000 by a product with sqrt(pi)/2, all others by exact.c. */
+ * Lanes that the rounding test leaves open, and those outside [2^-950, 1), are settled one by one:
+ * special values at once, |x| < 2^-950 by a product with sqrt(pi)/2, all others by exact.c. */
 #include "erfinv.h"
 #include "exact.h"
 #include "vec_f64.h"
@@ -12,7 +12,7 @@
 
 enum { GROUP = 4 }; /* vectors whose rows are looked up together */
 
-#define TINY 0x1p-1000
+#define TINY 0x1p-950 /* few steps have subnormal results, which are slow, from here on */
 
 static const double EPS = VEC_FUSED ? LUCID_F64_ROWS_EPS_FMA : LUCID_F64_ROWS_EPS;
 
@@ -98,7 +98,7 @@ VEC_INLINE unsigned evaluate(const double *x, double *y, const uint64_t at[LANES
     vec signed_x = vec_load(x);
     vec a = vec_abs(signed_x);
     vec_mask usable = vec_usable(a, TINY);
-    vec h = vec_sub(vec_keep(a, usable), k[C]); /* exact */
+    vec h = vec_usable_sub(usable, a, k[C]); /* exact */
     /* The polynomial's own h: an h*h that underflows is slow, and 2^-120 is below h's last bit or
      * too small to matter. */
     vec g = VEC_FUSED ? h : vec_add(h, vec_set(0x1p-120));
@@ -107,12 +107,18 @@ VEC_INLINE unsigned evaluate(const double *x, double *y, const uint64_t at[LANES
     tail = vec_madd(g2, tail, vec_madd(g, k[C5], k[C4]));
     tail = vec_madd(g2, tail, vec_madd(g, k[C3], k[C2]));
     vec u = vec_madd(g, tail, k[C1_LOW]);
-    vec p, p_low;
-    vec_product(h, k[C1], &p, &p_low);
-    /* |p| < y0 or y0 = 0, so that what the sum loses is found exactly. */
-    vec high = vec_add(k[Y0], p);
-    vec lost = vec_sub(p, vec_sub(high, k[Y0]));
-    vec low = vec_madd(h, u, vec_add(vec_add(lost, k[Y0_LOW]), p_low));
+    /* y0 + h c1 = high + low: y0 - high is exact, as |h c1| < y0 / 2 or y0 = 0. */
+    vec high, low;
+    if (VEC_FUSED) {
+        high = vec_madd(h, k[C1], k[Y0]);
+        low = vec_madd(h, k[C1], vec_sub(k[Y0], high));
+    } else {
+        vec p, p_low;
+        vec_product(h, k[C1], &p, &p_low);
+        high = vec_add(k[Y0], p);
+        low = vec_add(vec_sub(p, vec_sub(high, k[Y0])), p_low);
+    }
+    low = vec_madd(h, u, vec_add(low, k[Y0_LOW]));
     vec above = vec_add(high, vec_madd(high, vec_set(EPS), low));
     vec below = vec_add(high, vec_madd(high, vec_set(-EPS), low));
     unsigned open = vec_finish(y, signed_x, above, below, usable);

@@ -12,13 +12,15 @@
 typedef unsigned lucid_fpenv;
 
 static inline lucid_fpenv lucid_enter_default(void) {
-    unsigned saved = _mm_getcsr(); /* some 20 cycles; setting it costs little */
-    _mm_setcsr(0x1f80);
+    unsigned saved = _mm_getcsr(); /* 2 cycles on Golden Cove, 20 on Zen; setting it up to 80 */
+    if ((saved | _MM_EXCEPT_MASK) != (0x1f80 | _MM_EXCEPT_MASK))
+        _mm_setcsr(0x1f80);
     return saved;
 }
 
 static inline void lucid_leave_default(lucid_fpenv saved) {
-    _mm_setcsr(saved);
+    if (_mm_getcsr() != saved)
+        _mm_setcsr(saved);
 }
 
 #elif defined(__aarch64__) && defined(__GNUC__)

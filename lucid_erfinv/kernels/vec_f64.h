@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: MIT
  * vec_madd(a, b, c) is a b + c, with one rounding where VEC_FUSED, else with two.
  * vec_line, vec_row: where each lane's line or row begins in its table.  vec_columns reads them.
- * vec_usable: where a is 0 or at least tiny, for a >= 0.  vec_keep makes the other lanes 0.
+ * vec_usable: where a is 0 or at least tiny, for a >= 0.
+ * vec_usable_sub(usable, a, b) is a - b, and 0 in the other lanes.
  * vec_finish stores above with the sign of x in usable lanes with above == below, and x itself in
  * all others, whose bits it returns.
  * LUCID_SCALAR asks for plain C on any machine. */
@@ -144,8 +145,8 @@ static inline vec_mask vec_usable(vec a, double tiny) {
     return _mm512_cmpge_epu64_mask(less, _mm512_set1_epi64((int64_t)f64_bits(tiny) - 1));
 }
 
-static inline vec vec_keep(vec a, vec_mask usable) {
-    return _mm512_maskz_mov_pd(usable, a);
+static inline vec vec_usable_sub(vec_mask usable, vec a, vec b) {
+    return _mm512_maskz_sub_pd(usable, a, b);
 }
 
 static inline unsigned vec_finish(double *y, vec x, vec above, vec below, vec_mask usable) {
@@ -356,8 +357,8 @@ static inline vec_mask vec_usable(vec a, double tiny) {
     return _mm256_cmp_pd(_mm256_castsi256_pd(less), least, _CMP_NLT_UQ);
 }
 
-static inline vec vec_keep(vec a, vec_mask usable) {
-    return _mm256_and_pd(a, usable);
+static inline vec vec_usable_sub(vec_mask usable, vec a, vec b) {
+    return _mm256_and_pd(usable, _mm256_sub_pd(a, b));
 }
 
 static inline unsigned vec_finish(double *y, vec x, vec above, vec below, vec_mask usable) {
@@ -535,8 +536,8 @@ static inline vec_mask vec_usable(vec a, double tiny) {
     return _mm_cmpnlt_pd(_mm_castsi128_pd(less), vec_set(f64_of_bits(f64_bits(tiny) - 1)));
 }
 
-static inline vec vec_keep(vec a, vec_mask usable) {
-    return _mm_and_pd(a, usable);
+static inline vec vec_usable_sub(vec_mask usable, vec a, vec b) {
+    return _mm_and_pd(usable, _mm_sub_pd(a, b));
 }
 
 static inline unsigned vec_finish(double *y, vec x, vec above, vec below, vec_mask usable) {
@@ -699,8 +700,8 @@ static inline vec_mask vec_usable(vec a, double tiny) {
     return vcgeq_u64(less, vdupq_n_u64(f64_bits(tiny) - 1));
 }
 
-static inline vec vec_keep(vec a, vec_mask usable) {
-    return vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(a), usable));
+static inline vec vec_usable_sub(vec_mask usable, vec a, vec b) {
+    return vreinterpretq_f64_u64(vandq_u64(usable, vreinterpretq_u64_f64(vsubq_f64(a, b))));
 }
 
 static inline unsigned vec_finish(double *y, vec x, vec above, vec below, vec_mask usable) {
@@ -851,8 +852,8 @@ static inline vec_mask vec_usable(vec a, double tiny) {
     return f64_bits(a) - 1 >= f64_bits(tiny) - 1;
 }
 
-static inline vec vec_keep(vec a, vec_mask usable) {
-    return usable ? a : 0;
+static inline vec vec_usable_sub(vec_mask usable, vec a, vec b) {
+    return usable ? a - b : 0;
 }
 
 static inline unsigned vec_finish(double *y, vec x, vec above, vec below, vec_mask usable) {

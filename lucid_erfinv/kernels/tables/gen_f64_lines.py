@@ -114,8 +114,8 @@ def rounding(v, H):
     tail = madd(h2, tail, madd(h, k["c3"], k["c2"]))
     u = madd(h, tail, k["c1_low"])
     p = H * abs(v["c1"])
-    s = Value(U * (abs(v["y0"]) + 2 * p)).rounded()  # of two exact parts
-    low = madd(h, u, s)
+    assert v["y0"] == 0 or 2 * p < abs(v["y0"]) * (1 - U)  # so y0 - high is exact
+    low = madd(h, u, Value(U * (abs(v["y0"]) + p)).rounded())
     test = low.size + low.error + (abs(v["y0"]) + p) * Fraction(1, 2**55)
     return low.error + U * test
 

@@ -125,11 +125,11 @@ def rounding(c, H, fma):
     tail = madd(h2, tail, madd(h, k["c3"], k["c2"]))
     u = madd(h, tail, k["c1_low"])
     p = H * abs(c["c1"])
-    t = Value(U * (abs(c["y0"]) + p))  # exact: fast two-sum
-    low = add(t, k["y0_low"]).rounded()
-    # Without fma the high part of h times c1 is exact, the low part times c1 is rounded.
-    e = Value(U * p) if fma else mul(Value(H / 2**25), k["c1"]).rounded()
-    low = madd(h, u, add(low, e).rounded())
+    assert c["y0"] == 0 or 2 * p < abs(c["y0"]) * (1 - U)  # so y0 - high is exact
+    low = Value(U * (abs(c["y0"]) + p))
+    if not fma:  # the high part of h times c1 is exact, the low part times c1 is rounded
+        low = add(low, mul(Value(H / 2**25), k["c1"]).rounded())
+    low = madd(h, u, add(low.rounded(), k["y0_low"]).rounded())
     test = low.size + low.error + (abs(c["y0"]) + p) * Fraction(1, 2**60)
     return low.error + (1 if fma else 2) * U * test
 
