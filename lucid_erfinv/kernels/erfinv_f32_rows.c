@@ -19,8 +19,8 @@ enum { VECTORS = 4, GROUP = VECTORS * LANES, MANY = GROUP / 4 };
 /* 0 and TINY <= |x| < 1 - 2^-12; all else becomes 1 - 2^-12, for which there is a row of NaN: with
  * tiny numbers, steps would have subnormal results, which are slow. */
 static inline vec limited(vec_bits pattern) {
-    vec_bits beyond = vec_bits_min(vec_bits_sub(pattern, vec_bits_set(TINY)),
-                                   vec_bits_set(FAR_TAIL - TINY));
+    vec_bits beyond =
+        vec_bits_min(vec_bits_sub(pattern, vec_bits_set(TINY)), vec_bits_set(FAR_TAIL - TINY));
     vec_mask zero = vec_bits_equal(pattern, vec_bits_set(0));
     return vec_choose(zero, vec_set(0), vec_from_bits(vec_bits_add(beyond, vec_bits_set(TINY))));
 }

@@ -9,8 +9,8 @@
 #include "erfinv.h"
 #include "vec_f64.h"
 
-enum { WORD = 64, WORDS = 8 }; /* lanes in a word of bits, words in a block */
-enum { DIRECT = 7 };           /* blocks handed on at once after one mostly handed on */
+enum { WORD = 64, WORDS = 8 };          /* lanes in a word of bits, words in a block */
+enum { DIRECT = 7 };                    /* blocks handed on at once after one mostly handed on */
 enum { PAIR = 2, STEP = PAIR * LANES }; /* vectors worked on in step: their latencies overlap */
 
 #define TINY 0x1p-950 /* few steps have subnormal results, which are slow, from here on */

@@ -34,12 +34,14 @@ static inline lucid_fpenv lucid_enter_default(void) {
     lucid_fpenv saved;
     __asm__ volatile("mrs %0, fpcr" : "=r"(saved.control)::"memory");
     __asm__ volatile("mrs %0, fpsr" : "=r"(saved.status)::"memory");
-    __asm__ volatile("msr fpcr, %0" ::"r"((uint64_t)0) : "memory");
+    if (saved.control != 0)
+        __asm__ volatile("msr fpcr, %0" ::"r"((uint64_t)0) : "memory");
     return saved;
 }
 
 static inline void lucid_leave_default(lucid_fpenv saved) {
-    __asm__ volatile("msr fpcr, %0" ::"r"(saved.control) : "memory");
+    if (saved.control != 0)
+        __asm__ volatile("msr fpcr, %0" ::"r"(saved.control) : "memory");
     __asm__ volatile("msr fpsr, %0" ::"r"(saved.status) : "memory");
 }
 
