@@ -75,10 +75,10 @@ def test_region(level, oracle, assert_same_bits, rng, region, dtype):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_beside_every_border_of_rows_and_cells(level, formats, oracle, assert_same_bits, dtype):
-    """2^-k, 1 - (1 + j/32) 2^-k and j/64, and two numbers to either side of each."""
+    """2^-k, 1 - (1 + j/64) 2^-k and j/64, and two numbers to either side of each."""
     fmt = formats[dtype]
     k = np.arange(1.0, fmt.precision)[:, None]
-    from_one = 1 - (1 + np.arange(32) / 32) * 2.0**-k
+    from_one = 1 - (1 + np.arange(64) / 64) * 2.0**-k
     borders = np.concatenate([from_one.ravel(), np.arange(1, 64) / 64, 2.0 ** -k.ravel()])
     bits = np.unique(fmt.bits(borders.astype(fmt.dtype)))[:, None].astype(np.int64)
     bits = np.unique(bits + np.arange(-2, 3))

@@ -3,14 +3,14 @@
  * First phase: a 64-byte line of coefficients, picked by 1 - |x|, and c such that the double y0 is
  * erfinv(c) to 2^-64: y = y0 + h (c1 + h (c2 + ...)), h = |x| - c, comes as high + low.
  * Relative error (docs/accuracy-f64.md, proved): < 2^-63.2.
- * Lanes that the rounding test leaves open (0.1 %), and those outside [2^-950, 1 - 2^-33), are
- * collected for erfinv_f64_rows.c. */
+ * From 1 - 2^-33 on, h = 1 - |x| - c: this costs three steps more and is done from where such
+ * lanes are many.  What stays open is collected for erfinv_f64_rows.c: lanes that fail the
+ * rounding test (0.1 %), tiny and special ones, and those from 1 - 2^-33 on if few. */
 #include "counters.h"
 #include "erfinv.h"
 #include "vec_f64.h"
 
 enum { WORD = 64, WORDS = 8 };          /* lanes in a word of bits, words in a block */
-enum { DIRECT = 7 };                    /* blocks handed on at once after one mostly handed on */
 enum { PAIR = 2, STEP = PAIR * LANES }; /* vectors worked on in step: their latencies overlap */
 
 #define TINY 0x1p-950 /* few steps have subnormal results, which are slow, from here on */
@@ -18,8 +18,8 @@ enum { PAIR = 2, STEP = PAIR * LANES }; /* vectors worked on in step: their late
 
 lucid_kernel_f64 LUCID_NAME(lucid_erfinv_f64_rows);
 
-/* y, or x itself in the lanes whose bits it returns. */
-VEC_INLINE uint64_t evaluate(const double *x, double *y, const uint64_t *at) {
+/* y, or x itself in the lanes whose bits it returns; far: also from 1 - 2^-33 on. */
+VEC_INLINE uint64_t evaluate(const double *x, double *y, const uint64_t *at, int far) {
     enum { C, C6, C5, C4, C3, C2, C1, Y0, HALF = LUCID_F64_LINE / 2 };
     const double *table = lucid_f64_lines[0];
     vec k[PAIR][LUCID_F64_LINE], h[PAIR], h2[PAIR], c7[PAIR], c1_low[PAIR], r[PAIR];
@@ -30,6 +30,10 @@ VEC_INLINE uint64_t evaluate(const double *x, double *y, const uint64_t *at) {
     EACH {
         vec a = vec_abs(vec_load(x + j * LANES));
         usable[j] = vec_usable(a, TINY);
+        if (far) {
+            vec w = vec_sub(vec_set(1), a);
+            a = vec_choose(vec_at_most(w, vec_set(LUCID_F64_LINES_BREAK)), w, a);
+        }
         h[j] = vec_usable_sub(usable[j], a, k[j][C]); /* exact */
     }
     EACH h2[j] = vec_madd(h[j], h[j], vec_set(0x1p-240)); /* an underflow would be slow */
@@ -57,14 +61,15 @@ VEC_INLINE uint64_t evaluate(const double *x, double *y, const uint64_t *at) {
 }
 
 /* lanes is a multiple of STEP. */
-VEC_INLINE uint64_t first_phase(const double *x, double *y, int lanes) {
+VEC_INLINE uint64_t first_phase(const double *x, double *y, int lanes, int far) {
+    const double END = far ? LUCID_F64_LINES_END : LUCID_F64_LINES_BREAK;
     uint64_t at[WORD], open = 0;
     for (int i = 0; i < lanes; i += LANES) {
         vec w = vec_sub(vec_set(1), vec_abs(vec_load(x + i)));
-        vec_line(vec_max(w, vec_set(LUCID_F64_LINES_END)), at + i);
+        vec_line(vec_max(w, vec_set(END)), at + i);
     }
     for (int i = 0; i < lanes; i += STEP) {
-        open |= evaluate(x + i, y + i, at + i) << i;
+        open |= evaluate(x + i, y + i, at + i, far) << i;
     }
     return open;
 }
@@ -94,23 +99,16 @@ static size_t second_phase(double *y, const uint64_t *open, int words, unsigned 
 unsigned LUCID_NAME(lucid_erfinv_f64_lines)(const double *x, double *y, size_t n) {
     uint64_t open[WORDS];
     unsigned flags = 0;
-    int direct = 0;
+    int far = 0;
     while (n >= STEP) {
         size_t lanes = n < WORDS * WORD ? n / STEP * STEP : WORDS * WORD;
-        if (direct > 0) {
-            direct--;
-            lucid_count(LUCID_F64_SECOND, lanes);
-            flags |= LUCID_NAME(lucid_erfinv_f64_rows)(x, y, lanes);
-        } else {
-            int words = 0;
-            for (size_t i = 0; i < lanes; i += WORD) {
-                size_t left = lanes - i;
-                open[words++] = first_phase(x + i, y + i, left < WORD ? (int)left : WORD);
-            }
-            if (second_phase(y, open, words, &flags) > lanes / 4) {
-                direct = DIRECT;
-            }
+        int words = 0;
+        for (size_t i = 0; i < lanes; i += WORD) {
+            int now = lanes - i < WORD ? (int)(lanes - i) : WORD;
+            open[words++] =
+                far ? first_phase(x + i, y + i, now, 1) : first_phase(x + i, y + i, now, 0);
         }
+        far |= second_phase(y, open, words, &flags) > lanes / 16;
         x += lanes;
         y += lanes;
         n -= lanes;
