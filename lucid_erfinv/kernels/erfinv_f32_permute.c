@@ -13,8 +13,8 @@
 #define INFINITE 0x7f800000u
 #define SMALLEST_NORMAL 0x00800000u
 #define ONE 0x3f800000u
-#define TINY 0x10000000u /* 2^-95: few steps have subnormal results from here on */
-#define TINY_BITS 0x70000000u
+#define TINY 0x20000000u /* 2^-63: no step has a subnormal result from here on */
+#define TINY_BITS 0x60000000u
 #define FAR_TAIL 0x3f7ec000u    /* 1 - 5/4 * 2^-8 */
 #define LIMIT 0x1.fdcp-1f       /* 1 - 9/8 * 2^-8, in the segment of NaN */
 #define TABLE_BREAK 0x3f7ff800u /* 1 - 2^-13 */
@@ -96,7 +96,7 @@ static inline __attribute__((always_inline)) void quick(table t, float limit, co
 #undef EACH
 }
 
-/* |x| < 2^-95, where erfinv(x) = x * sqrt(pi)/2 * (1 + 2^-190), in double. */
+/* |x| < 2^-63, where erfinv(x) = x * sqrt(pi)/2 * (1 + 2^-126), in double. */
 static unsigned tiny_lanes(float *y, uint64_t lanes) {
     __m512d scale = _mm512_set1_pd(0x1.c5bf891b4ef6bp-1);
     unsigned underflow = 0;

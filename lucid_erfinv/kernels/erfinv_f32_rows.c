@@ -11,7 +11,7 @@
 #define ONE 0x3f800000u
 #define SMALLEST_NORMAL 0x00800000u
 #define TABLE_BREAK 0x3f7ff800u /* 1 - 2^-13 */
-#define TINY 0x10000000u        /* 2^-95: few steps have subnormal results from here on */
+#define TINY 0x12800000u        /* 2^-90: few steps have subnormal results from here on */
 #define FAR_TAIL 0x3f7ff000u    /* 1 - 2^-12: the end of the rows */
 
 enum { VECTORS = 4, GROUP = VECTORS * LANES, MANY = GROUP / 4 };
