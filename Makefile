@@ -28,7 +28,7 @@ test-all: test test-frameworks test-exhaustive test-builds
 
 # The macOS parts, as far as Linux can check them.
 apple: .venv/apple
-	@test ! -e .venv/apple || $(RUN) -m pytest -m apple tests/apple
+	@test ! -e .venv/apple || $(RUN) -m pytest -m apple -n 2 --dist loadfile tests/apple
 
 lint: .venv/lint
 	sh tests/lint.sh .venv

@@ -113,5 +113,5 @@ unsigned LUCID_NAME(lucid_erfinv_f64_lines)(const double *x, double *y, size_t n
         y += lanes;
         n -= lanes;
     }
-    return flags | LUCID_NAME(lucid_erfinv_f64_rows)(x, y, n);
+    return n > 0 ? flags | LUCID_NAME(lucid_erfinv_f64_rows)(x, y, n) : flags;
 }
