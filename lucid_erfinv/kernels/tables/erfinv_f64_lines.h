@@ -15,7 +15,7 @@ enum { LUCID_F64_C7_SHIFT = 40, LUCID_F64_C1_LOW_SHIFT = 44 };
 
 /* A w of line 2112 and one of the last line. */
 #define LUCID_F64_LINES_BREAK 0x1.0000000000000p-33
-#define LUCID_F64_LINES_END 0x1.f800000000000p-54
+#define LUCID_F64_LINES_END 0x1.fc00000000000p-54
 
 /* Bound of the relative error of high + low. */
 #define LUCID_F64_LINES_EPS 0x1.be00000000000p-64

@@ -37,6 +37,7 @@ DEGREE = 7
 BINADES = 33  # of w, with lines in t
 BREAK = 64 * BINADES
 LINES = 64 * 53 + 1  # the last one holds the last float below 1 alone
+END = 2.0**-54 * (2 - 1 / 64)  # a w of the line of NaN after that
 COLUMNS = "c c6 c5 c4  c3 c2 c1 y0"
 SHIFT = {"c7": 40, "c1_low": 44}  # c7 = c5's bits << 40, c1_low = c6's bits << 44
 NEARLY = Fraction(1, 2**64)  # relative distance of erfinv(c) from y0
@@ -202,7 +203,7 @@ enum {{ LUCID_F64_C7_SHIFT = {SHIFT["c7"]}, LUCID_F64_C1_LOW_SHIFT = {SHIFT["c1_
 
 /* A w of line {BREAK} and one of the last line. */
 #define LUCID_F64_LINES_BREAK {(2.0**-BINADES).hex()}
-#define LUCID_F64_LINES_END {(2.0**-54 * (2 - 1 / 32)).hex()}
+#define LUCID_F64_LINES_END {END.hex()}
 
 /* Bound of the relative error of high + low. */
 #define LUCID_F64_LINES_EPS {float(eps).hex()}
@@ -212,6 +213,7 @@ extern const double lucid_f64_lines[LUCID_F64_LINES][LUCID_F64_LINE];
 
 #endif
 """
+    assert (bits(1) - bits(END)) >> 46 == LINES
     nan = "{" + ", ".join(["LUCID_NAN"] * len(COLUMNS.split())) + "}"
     rows = ["{" + ", ".join(float(v[k]).hex() for k in COLUMNS.split()) + "}" for v in lines]
     rows[BREAK] = nan
