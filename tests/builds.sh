@@ -24,8 +24,9 @@ run_tests() {
 build werror . -Csetup-args=-Dwerror=true
 "$python" -P -m lucid_erfinv info
 
+# Without the cost of one element, whose bound is NumPy's best level against ours.
 build baseline . -Csetup-args=-Disa= -Csetup-args=-Dwerror=true
-run_tests
+run_tests -k "not costs_no_more"
 
 if command -v clang > /dev/null; then
     CC=clang build clang . -Csetup-args=-Dwerror=true

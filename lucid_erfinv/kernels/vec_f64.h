@@ -531,9 +531,8 @@ static inline void vec_columns(const double *table, const uint64_t at[LANES], in
 }
 
 static inline vec_mask vec_usable(vec a, double tiny) {
-    /* The bits of a zero, less 1, read as a NaN, which is not below tiny. */
-    __m128i less = _mm_add_epi64(_mm_castpd_si128(a), _mm_set1_epi64x(-1));
-    return _mm_cmpnlt_pd(_mm_castsi128_pd(less), vec_set(f64_of_bits(f64_bits(tiny) - 1)));
+    /* SSE2's ordered compares raise invalid at a NaN, so a zero is not made one as with AVX2. */
+    return _mm_or_pd(_mm_cmpge_pd(a, vec_set(tiny)), _mm_cmpeq_pd(a, _mm_setzero_pd()));
 }
 
 static inline vec vec_usable_sub(vec_mask usable, vec a, vec b) {
