@@ -509,7 +509,7 @@ def pocl(text):
     except cl.LogicError:
         platforms = []
     if not platforms:
-        pytest.skip("PoCL is not installed")
+        pytest.skip("PoCL is not installed: on Debian, apt install pocl-opencl-icd")
     context = cl.Context([platforms[0].get_devices()[0]])
     queue = cl.CommandQueue(context)
     program = cl.Program(context, opencl(text)).build(options=["-cl-std=CL1.2"], cache_dir=False)
