@@ -72,10 +72,10 @@ def _end(rng: np.random.Generator, n: int, dtype: np.dtype[Any]) -> Array:
 
 
 def _borders(rng: np.random.Generator, n: int, dtype: np.dtype[Any]) -> Array:
-    """Up to 1024 floats beside j/64, 2^-k and 1 - (1 + j/32) 2^-k, where tables change rows."""
+    """Up to 1024 floats beside j/64, 2^-k and 1 - (1 + j/64) 2^-k, where tables change rows."""
     nmant = np.finfo(dtype).nmant
     k = np.arange(1, nmant + 1)
-    in_binade = (1 + np.arange(32) / 32)[:, None] * 2.0**-k
+    in_binade = (1 + np.arange(64) / 64)[:, None] * 2.0**-k
     near_one = (1 - in_binade[in_binade > 2.0 ** (-nmant + 9)]).ravel()
     border = np.concatenate([np.arange(1, 64) / 64, 2.0**-k, near_one]).astype(dtype)
     unsigned = _UNSIGNED[dtype.itemsize]

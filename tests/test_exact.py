@@ -83,7 +83,7 @@ def entering(level, x):
 def test_hard_cases_take_the_slow_path(level, hard):
     """All of them but for tiny x, where the fast path sees further."""
     near = abs(hard["distance"]) < 2.0**-20
-    tiny = hard["x"] < 2.0**-1000
+    tiny = hard["x"] < 2.0**-950
     assert entering(level, hard["x"][near & ~tiny]) == np.count_nonzero(near & ~tiny)
     assert entering(level, hard["x"][near & tiny]) >= 20
 
@@ -93,20 +93,26 @@ def test_few_others_do(level, rng):
     assert entering(level, rng.uniform(-1, 1, 1 << 17)) < 1 << 7
 
 
+def shares(level, *inputs):
+    """What part of the elements each counter has counted."""
+    before = _ufunc._counters()
+    for x in inputs:
+        level(x)
+    after = _ufunc._counters()
+    return {name: (after[name] - before[name]) / inputs[0].size for name in before}
+
+
 def test_few_lanes_leave_the_first_phase(level, rng):
     """0.03 and 0.0012, where there is a second phase; fewer where vForce gives the first value."""
-    before = _ufunc._counters()
-    assert list(before) == [
+    x = rng.uniform(-1, 1, 1 << 18)
+    share = shares(level, x, x.astype("f"))
+    assert list(share) == [
         "f32_second",
         "f64_second",
         "f64_exact",
         "f64_exact_wide",
         "f64_exact_last",
     ]
-    x = rng.uniform(-1, 1, 1 << 18)
-    level(x)
-    level(x.astype("f"))
-    share = {name: (count - before[name]) / x.size for name, count in _ufunc._counters().items()}
     if level.name == "baseline":
         assert share["f32_second"] == share["f64_second"] == 0
     elif level.name == "accelerate":
@@ -117,6 +123,13 @@ def test_few_lanes_leave_the_first_phase(level, rng):
         assert 0.0008 < share["f64_second"] < 0.002
     assert 0.00005 < share["f64_exact"] < 0.0005
     assert share["f64_exact_wide"] == share["f64_exact_last"] == 0
+
+
+@pytest.mark.parametrize(("n", "most"), [(1 << 18, 0.002), (512, 64 / 512)])
+def test_few_lanes_near_one_leave_the_first_phase(level, rng, n, most):
+    """0.0012, but for those of the first 64 of a call."""
+    x = 1 - 2.0 ** -rng.uniform(1, 53, n)
+    assert shares(level, x)["f64_second"] < most
 
 
 # The stages ---------------------------------------------------------------------------------------

@@ -3,9 +3,10 @@
  * First phase: a 64-byte line of coefficients, picked by 1 - |x|, and c such that the double y0 is
  * erfinv(c) to 2^-64: y = y0 + h (c1 + h (c2 + ...)), h = |x| - c, comes as high + low.
  * Relative error (docs/accuracy-f64.md, proved): < 2^-63.2.
- * From 1 - 2^-33 on, h = 1 - |x| - c: this costs three steps more and is done from where such
- * lanes are many.  What stays open is collected for erfinv_f64_rows.c: lanes that fail the
- * rounding test (0.1 %), tiny and special ones, and those from 1 - 2^-33 on if few. */
+ * From 1 - 2^-33 on, h = 1 - |x| - c: this costs three steps more and is done from the first word
+ * on that leaves many open.  What stays open is collected for erfinv_f64_rows.c: lanes that fail
+ * the rounding test (0.1 %), tiny and special ones, and those from 1 - 2^-33 on if few.  The last
+ * lanes, too few for a step, go there at once. */
 #include "counters.h"
 #include "erfinv.h"
 #include "vec_f64.h"
@@ -13,7 +14,6 @@
 enum { WORD = 64, WORDS = 8 };          /* lanes in a word of bits, words in a block */
 enum { PAIR = 2, STEP = PAIR * LANES }; /* vectors worked on in step: their latencies overlap */
 
-#define TINY 0x1p-950 /* few steps have subnormal results, which are slow, from here on */
 #define EACH for (int j = 0; j < PAIR; j++)
 
 lucid_kernel_f64 LUCID_NAME(lucid_erfinv_f64_rows);
@@ -29,7 +29,7 @@ VEC_INLINE uint64_t evaluate(const double *x, double *y, const uint64_t *at, int
     EACH vec_columns(table, at + j * LANES, HALF, k[j]);
     EACH {
         vec a = vec_abs(vec_load(x + j * LANES));
-        usable[j] = vec_usable(a, TINY);
+        usable[j] = vec_usable(a, LUCID_F64_TINY);
         if (far) {
             vec w = vec_sub(vec_set(1), a);
             a = vec_choose(vec_at_most(w, vec_set(LUCID_F64_LINES_BREAK)), w, a);
@@ -74,8 +74,7 @@ VEC_INLINE uint64_t first_phase(const double *x, double *y, int lanes, int far) 
     return open;
 }
 
-/* Returns how many lanes there were. */
-static size_t second_phase(double *y, const uint64_t *open, int words, unsigned *flags) {
+static unsigned second_phase(double *y, const uint64_t *open, int words) {
     double left[WORDS * WORD];
     size_t n = 0, done = 0;
     for (int i = 0; i < words; i++) {
@@ -87,13 +86,13 @@ static size_t second_phase(double *y, const uint64_t *open, int words, unsigned 
         return 0;
     }
     lucid_count(LUCID_F64_SECOND, n);
-    *flags |= LUCID_NAME(lucid_erfinv_f64_rows)(left, left, n);
+    unsigned flags = LUCID_NAME(lucid_erfinv_f64_rows)(left, left, n);
     for (int i = 0; i < words; i++) {
         for (uint64_t bits = open[i]; bits; bits &= bits - 1) {
             y[i * WORD + __builtin_ctzll(bits)] = left[done++];
         }
     }
-    return n;
+    return flags;
 }
 
 unsigned LUCID_NAME(lucid_erfinv_f64_lines)(const double *x, double *y, size_t n) {
@@ -105,10 +104,12 @@ unsigned LUCID_NAME(lucid_erfinv_f64_lines)(const double *x, double *y, size_t n
         int words = 0;
         for (size_t i = 0; i < lanes; i += WORD) {
             int now = lanes - i < WORD ? (int)(lanes - i) : WORD;
-            open[words++] =
+            uint64_t left =
                 far ? first_phase(x + i, y + i, now, 1) : first_phase(x + i, y + i, now, 0);
+            far |= __builtin_popcountll(left) > WORD / 16;
+            open[words++] = left;
         }
-        far |= second_phase(y, open, words, &flags) > lanes / 16;
+        flags |= second_phase(y, open, words);
         x += lanes;
         y += lanes;
         n -= lanes;

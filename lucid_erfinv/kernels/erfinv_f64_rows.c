@@ -2,7 +2,7 @@
  * fused multiply-add.  SPDX-License-Identifier: MIT
  * t = |x| picks a row of coefficients by 1 - t; y = y0 + h (c1 + h (c2 + ...)), h = t - c, comes as
  * high + low with relative error (docs/accuracy-f64.md, proved) < 2^-66.17, without fma < 2^-65.54.
- * Lanes that the rounding test leaves open, and those outside [2^-950, 1), are settled one by one:
+ * Lanes that the rounding test leaves open, and those not 0 or in [2^-950, 1), are settled singly:
  * special values at once, |x| < 2^-950 by a product with sqrt(pi)/2, all others by exact.c. */
 #include "erfinv.h"
 #include "exact.h"
@@ -12,12 +12,10 @@
 
 enum { GROUP = 4 }; /* vectors whose rows are looked up together */
 
-#define TINY 0x1p-950 /* few steps have subnormal results, which are slow, from here on */
-
 static const double EPS = VEC_FUSED ? LUCID_F64_ROWS_EPS_FMA : LUCID_F64_ROWS_EPS;
 
-/* erfinv(t) = t sqrt(pi)/2 (1 + O(t^2)) for 0 < t < TINY, in units of the least subnormal: so
- * nothing in here is subnormal itself, and a subnormal's bits are its value. */
+/* erfinv(t) = t sqrt(pi)/2 (1 + O(t^2)) for 0 < t < LUCID_F64_TINY, in units of the least
+ * subnormal: so nothing in here is subnormal itself, and a subnormal's bits are its value. */
 static double tiny_erfinv(double t, unsigned *flags) {
     const double C = 0x1.c5bf89p-1, C_LOW = 0x1.b4ef6aa79c3bp-29; /* sqrt(pi)/2 to 2^-81 */
     const double TINY_EPS = 0x1p-76, LEAST_NORMAL = 0x1p52;
@@ -51,7 +49,7 @@ static double tiny_erfinv(double t, unsigned *flags) {
 
 static double settle_lane(double x, double below, double above, unsigned *flags) {
     double t = fabs(x);
-    if (t < TINY) {
+    if (t < LUCID_F64_TINY) {
         return copysign(tiny_erfinv(t, flags), x);
     }
     if (t < 1) {
@@ -97,7 +95,7 @@ VEC_INLINE unsigned evaluate(const double *x, double *y, const uint64_t at[LANES
     vec_columns(lucid_f64_rows[0], at, LUCID_F64_ROW, k);
     vec signed_x = vec_load(x);
     vec a = vec_abs(signed_x);
-    vec_mask usable = vec_usable(a, TINY);
+    vec_mask usable = vec_usable(a, LUCID_F64_TINY);
     vec h = vec_usable_sub(usable, a, k[C]); /* exact */
     /* The polynomial's own h: an h*h that underflows is slow, and 2^-120 is below h's last bit or
      * too small to matter. */

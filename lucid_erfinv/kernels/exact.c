@@ -2,8 +2,8 @@
  *
  * With m halfway between a and b, erfinv(x) < m if and only if erf(m) > x.  Stage 1 decides the
  * sign of erf(m) - x in 128 bits, stages 2 and 3 from the Taylor series in 512 and 2048 bits; each
- * answers only beyond its proved error (docs/accuracy.md).  What the last one leaves open, at odds
- * below 2^-1700, is taken for a tie and goes to the even neighbour. */
+ * answers only beyond its proved error (docs/accuracy-exact.md).  What the last one leaves open, at
+ * odds below 2^-1700, is taken for a tie and goes to the even neighbour. */
 #include "exact.h"
 
 #include "counters.h"

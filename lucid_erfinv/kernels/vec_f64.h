@@ -2,10 +2,12 @@
  * SPDX-License-Identifier: MIT
  * vec_madd(a, b, c) is a b + c, with one rounding where VEC_FUSED, else with two.
  * vec_line, vec_row: where each lane's line or row begins in its table.  vec_columns reads them.
- * vec_usable: where a is 0 or at least tiny, for a >= 0.
+ * vec_usable: where a is 0 or at least tiny, for a >= 0.  LUCID_F64_TINY is what the kernels start
+ * at: few steps have subnormal results, which are slow, from there on.
  * vec_usable_sub(usable, a, b) is a - b, and 0 in the other lanes.
  * vec_finish stores above with the sign of x in usable lanes with above == below, and x itself in
  * all others, whose bits it returns.
+ * vec_choose(mask, a, b) is a where the mask is set, else b.
  * LUCID_SCALAR asks for plain C on any machine. */
 #ifndef LUCID_VEC_F64_H
 #define LUCID_VEC_F64_H
@@ -22,6 +24,8 @@
 #else
 #define VEC_INLINE static inline
 #endif
+
+#define LUCID_F64_TINY 0x1p-950
 
 #define VEC_ONE_BITS 0x3ff0000000000000
 #define VEC_SIGN_BIT INT64_MIN
@@ -40,8 +44,8 @@ static inline double f64_of_bits(uint64_t bits) {
 }
 
 /* For the gradient: vec_pick(t, i) is t[i mod 16] in each lane; vec_segment_of finds i in a table
- * of 64 places by the lowest exponent bits and upper fraction bits; vec_choose is a where the mask
- * is set, else b; vec_special tells which lanes are zero, subnormal, infinite or NaN. */
+ * of 64 places by the lowest exponent bits and upper fraction bits; vec_special tells which lanes
+ * are zero, subnormal, infinite or NaN. */
 
 #if defined(__AVX512F__) && !defined(LUCID_SCALAR)
 
@@ -201,8 +205,7 @@ static inline vec vec_nmadd(vec a, vec b, vec c) { /* c - a * b */
 }
 
 static inline void vec_exact_product(vec a, vec b, vec *high, vec *low) {
-    *high = _mm512_mul_pd(a, b);
-    *low = _mm512_fmsub_pd(a, b, *high);
+    vec_product(a, b, high, low);
 }
 
 static inline vec vec_reciprocal(vec a) {
@@ -531,7 +534,8 @@ static inline void vec_columns(const double *table, const uint64_t at[LANES], in
 }
 
 static inline vec_mask vec_usable(vec a, double tiny) {
-    /* SSE2's ordered compares raise invalid at a NaN, so a zero is not made one as with AVX2. */
+    /* A zero is not made a NaN, as with AVX2: here <= and < raise invalid at one, and flags that
+     * have changed cost a write of MXCSR. */
     return _mm_or_pd(_mm_cmpge_pd(a, vec_set(tiny)), _mm_cmpeq_pd(a, _mm_setzero_pd()));
 }
 
