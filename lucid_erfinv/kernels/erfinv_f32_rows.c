@@ -111,15 +111,26 @@ static __attribute__((noinline)) uint64_t special(float *y, uint64_t open, unsig
 static unsigned block(const float *x, float *y, size_t n, size_t *second) {
     uint32_t row[LUCID_F32_BLOCK];
     struct open_lanes list;
-    unsigned flags = 0;
+    struct {
+        size_t begin;
+        uint64_t open;
+    } crowded[LUCID_F32_BLOCK / GROUP]; /* later: each would wait for its quick() to end */
+    unsigned flags = 0, count = 0;
     find_rows(x, row, n);
     list.count = 0;
     for (size_t i = 0; i < n; i += GROUP) {
         uint64_t open = ((uint64_t)1 << GROUP) - 1;
         open ^= quick(x + i, row + i, y + i);
-        if (__builtin_popcountll(open) > MANY)
-            open = special(y + i, open, &flags);
-        list_open(&list, open, i);
+        if (__builtin_popcountll(open) > MANY) {
+            crowded[count].begin = i;
+            crowded[count++].open = open;
+        } else {
+            list_open(&list, open, i);
+        }
+    }
+    for (unsigned k = 0; k < count; k++) {
+        size_t i = crowded[k].begin;
+        list_open(&list, special(y + i, crowded[k].open, &flags), i);
     }
     if (list.count) {
         *second += list.count;
