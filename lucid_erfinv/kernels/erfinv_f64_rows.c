@@ -2,8 +2,9 @@
  * fused multiply-add.  SPDX-License-Identifier: MIT
  * t = |x| picks a row of coefficients by 1 - t; y = y0 + h (c1 + h (c2 + ...)), h = t - c, comes as
  * high + low with relative error (docs/accuracy-f64.md, proved) < 2^-66.17, without fma < 2^-65.54.
- * Lanes that the rounding test leaves open, and those not 0 or in [2^-950, 1), are settled singly:
- * special values at once, |x| < 2^-950 by a product with sqrt(pi)/2, all others by exact.c. */
+ * Lanes that the rounding test leaves open, and those neither 0 nor in [2^-950, 1), are settled one
+ * by one: special values at once, |x| < 2^-950 by a product with sqrt(pi)/2, all others by exact.c.
+ */
 #include "erfinv.h"
 #include "exact.h"
 #include "vec_f64.h"
